@@ -1,0 +1,107 @@
+"""Compare the time of a check with `large` and with `base`, explanations included.
+
+    python -m benchmarks.price DATASETS    # writes results/price.json
+
+DATASETS is the folder with the evaluation sets. Every row is checked with `base`, with `large`, and
+with `large` again for a second answer to the same source: the first answer with every sentence
+worded as a report. Rows alternate between the verifiers, so other load hardly changes the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.machine import processor
+from benchmarks.speed import alone
+from halldetect import Detector
+from halldetect.reading.sentences import sentences
+from halldetect_bench.methods.method import documents
+from halldetect_bench.registry import load_dataset
+
+RESULTS = Path(__file__).parent / "results" / "price.json"
+ROWS = {"qags-cnndm": 20, "wice": 10}
+VERIFIERS = ("base", "large")
+
+
+def texts(datasets: Path) -> list[tuple[str, str, str]]:
+    """Return name of the dataset, source and response of the rows, evenly spaced in each set."""
+    return [
+        (name, "\n\n".join(documents(row)), row.response)
+        for name, count in ROWS.items()
+        for rows in [load_dataset(name, datasets).rows]
+        for row in rows[:: len(rows) // count][:count]
+    ]
+
+
+def second_answer(response: str) -> str:
+    """Return the response with every sentence worded as a report."""
+    said = [span.cut(response) for span in sentences(response)]
+    return " ".join(f"The text reports that {text[:1].lower()}{text[1:]}" for text in said)
+
+
+def timed(detector: Detector, source: str, response: str) -> dict[str, float]:
+    """Return the seconds and processor seconds of a check."""
+    wall, spent = time.perf_counter(), time.process_time()
+    report = detector.check(source, response)
+    return {
+        "seconds": round(time.perf_counter() - wall, 3),
+        "processor_seconds": round(time.process_time() - spent, 3),
+        "claims": len(report.claims),
+        "tokens": report.cost.verifier_tokens,
+    }
+
+
+def ratios(rows: list[dict[str, Any]], of: str, over: str) -> dict[str, float]:
+    """Return the median ratio of two measurements of each row, by both clocks."""
+    return {
+        clock: round(median(row[of][clock] / row[over][clock] for row in rows), 2)
+        for clock in ("seconds", "processor_seconds")
+    }
+
+
+def measure(datasets: Path) -> dict[str, Any]:
+    """Take all measurements."""
+    detectors = {name: Detector(verifier=name) for name in VERIFIERS}
+    for detector in detectors.values():
+        detector.check("It rained in Kyoto.", "It was wet in Kyoto.")
+    rows: list[dict[str, Any]] = []
+    for name, source, response in texts(datasets):
+        again = second_answer(response)
+        row: dict[str, Any] = {"dataset": name, "words": len(source.split())}
+        for verifier, detector in detectors.items():
+            row[verifier] = timed(detector, source, response)
+            row[f"{verifier}, second answer"] = timed(detector, source, again)
+        print(len(rows), json.dumps(row), flush=True)
+        rows.append(row)
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "load_after": round(os.getloadavg()[0], 2),
+        "verifiers": {name: detectors[name].verifier.description for name in VERIFIERS},
+        "large over base": ratios(rows, "large", "base"),
+        "second answer, large over base": ratios(
+            rows, "large, second answer", "base, second answer"
+        ),
+        "start": {name: alone("start", name) for name in VERIFIERS},
+        "rows": rows,
+    }
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("datasets", type=Path)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    result = measure(options.datasets)
+    options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
