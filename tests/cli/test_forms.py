@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -14,7 +13,6 @@ import pytest
 from halldetect import Report
 from halldetect.cli import build_parser, main
 from halldetect.cli.check import FORMATS
-from halldetect.cli.completion import SHELLS
 from halldetect.cli.output import print_json
 from tests.support.fakes import use_overlap_verifier
 
@@ -252,30 +250,3 @@ def test_options_may_stand_between_the_arguments() -> None:
     assert (parsed.input, parsed.output) == (["a.jsonl", "b.jsonl"], "out")
     parsed = build_parser().parse_args(["check", "--source", "b.md", "--", "-x"])
     assert parsed.texts == ["-x"]
-
-
-def test_bash_completes_commands_options_and_choices(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    script = tmp_path / "completion.bash"
-    assert main(["completion", "bash"]) == 0
-    script.write_text(capsys.readouterr().out, encoding="utf-8")
-    line = r"""source "$1"; shift
-COMP_WORDS=(halldetect "$@"); COMP_CWORD=$#
-_shtab_halldetect halldetect "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
-echo "${COMPREPLY[@]}" """
-    for words, found in (
-        (["repa"], "repair"),
-        (["check", "--form"], "--format"),
-        (["check", "--format", "gi"], "github"),
-        (["models", "pu"], "pull"),
-    ):
-        command = ["bash", "-c", line, "bash", str(script), *words]
-        run = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert run.stdout.split() == [found]
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_shell_has_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", shell]) == 0
-    assert "allow" in capsys.readouterr().out

@@ -35,7 +35,6 @@ from halldetect.render.phrases import (
     summary,
     unchecked_lines,
 )
-from halldetect.render.text_layout import text_layout
 from halldetect.report import Report, Status
 
 # In the order of execution; the page of the service uses the same files.
@@ -161,10 +160,6 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
             }
             for item in items
         ],
-        "layout": {
-            "response": text_layout(report.response),
-            "documents": [text_layout(text) for text in report.documents],
-        },
         "facts": facts(report),
     }
     return data
