@@ -188,10 +188,7 @@ class MemoryWatch:
         self.every = every
         self.seen: dict[int, int] = {}
 
-    def begin(self, rows: int, fraction: float | None) -> None:
-        """Do nothing."""
-
-    def advance(self, counts: RowCounts, fraction: float | None) -> None:
+    def __call__(self, counts: RowCounts, fraction: float | None, is_new: bool) -> None:
         """Record the resident megabytes."""
         if counts.rows // self.every > len(self.seen):
             pages = int(Path("/proc/self/statm").read_text().split()[1])

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePath
 
-from halldetect.batch.formats import JSONL_SUFFIXES
-from halldetect.batch.locations import STANDARD_STREAM, expand_inputs, is_pattern, is_url
+from halldetect.batch.formats import (
+    JSONL_SUFFIXES,
+    STANDARD_STREAM,
+    expand_inputs,
+    is_pattern,
+    is_url,
+)
 from halldetect.errors import InputError
 
 HOW_TO_RESUME = "the same command with --resume (and without --overwrite) continues from there"

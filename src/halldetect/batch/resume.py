@@ -19,9 +19,9 @@ from dataclasses import asdict
 from typing import Any
 
 from halldetect.batch import results as result_files
-from halldetect.batch.counts import RowCounts
+from halldetect.batch.counts import RowCounts, count_results
+from halldetect.batch.formats import file_system, is_url
 from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists
-from halldetect.batch.locations import file_system, is_url
 from halldetect.batch.rows import digest
 from halldetect.errors import CheckError, InputError
 
@@ -213,6 +213,40 @@ class PartsFolder:
             remove_parts(job)
         except OSError as error:
             raise write_failed(job, error) from error
+
+
+class StandardOutput(PartsFolder):
+    """Standard output in place of a folder; such a run cannot be resumed."""
+
+    _rows = 0
+
+    @contextmanager
+    def opened(self, settings: dict[str, Any], part_rows: int) -> Iterator[None]:
+        """Set the number of rows per part."""
+        self.part_rows = part_rows
+        yield
+
+    def write_part(self, key: str, results: Iterable[dict[str, Any]]) -> str:
+        """Write the results of a part, and return its name."""
+        if sys.stdout is None:
+            raise InputError("standard output is closed")
+        results = list(results)
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(result_files.json_lines(results))
+            sys.stdout.flush()
+        except OSError as error:
+            # Otherwise Python would raise again when it closes the stream at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise CheckError(
+                f"cannot write to standard output: {error.strerror}, "
+                f"after {self._rows} rows; write to a file to be able to resume"
+            ) from error
+        self._rows += count_results(results).rows
+        return key
+
+    def finish(self, names: Collection[str], counts: RowCounts) -> None:
+        """Do nothing: all parts are written."""
 
 
 def remove_parts(job: Job) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halldetect.batch.counts import ROW_KINDS, UNCHECKED, WORSE, Condition, RowCounts
+from halldetect.batch.formats import STANDARD_STREAM, is_pattern, is_url
 from halldetect.batch.job import HOW_TO_RESUME, ColumnNames, Job, Level
-from halldetect.batch.locations import STANDARD_STREAM, is_pattern, is_url
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, fail, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.parser import add_command, file, positive, switch, value
-from halldetect.cli.progress import BatchDisplay, ProgressDisplay, duration_text, rate_text
+from halldetect.cli.progress import ProgressDisplay, duration_text
 from halldetect.cli.text_arguments import no_file
 from halldetect.errors import InputError
 from halldetect.report import Verdict
@@ -191,7 +191,12 @@ def _run_engine(
     from halldetect.batch.local import run_local, run_settings
 
     folder = os.path.realpath(arguments.cache) if arguments.cache else None
-    limit, progress = arguments.cache_size << 20, BatchDisplay(display)
+    limit = arguments.cache_size << 20
+
+    def progress(counts: RowCounts, fraction: float | None, is_new: bool) -> None:
+        rate = "" if counts.rate is None else f", {counts.rate:.0%} hallucinated"
+        display.update("", f"{counts.rows:,} rows{rate}", fraction, restart=not is_new)
+
     if not job.in_parts:
         cache = ReportCache.disabled()
         if not arguments.no_cache:
@@ -240,8 +245,9 @@ def _gate(
 def _summarise(outcome: BatchOutcome, display: ProgressDisplay) -> None:
     counts = outcome.counts
     new_rows = counts.rows - outcome.rows_before
-    rate = rate_text(new_rows, outcome.seconds)
-    pace = f"{new_rows:,} in {duration_text(outcome.seconds)}{rate and f', {rate}'}"
+    pace = f"{new_rows:,} in {duration_text(outcome.seconds)}"
+    if new_rows:
+        pace += f", {new_rows / outcome.seconds:,.1f} rows/s"
     kinds = ", ".join(f"{counts.by_kind[kind]:,} {kind}" for kind in ROW_KINDS)
     display.notice(f"{counts.rows:,} rows ({pace}): {kinds}")
     if counts.unchecked:

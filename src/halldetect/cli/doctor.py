@@ -6,7 +6,7 @@ Modules that are slow to import are imported in the functions that need them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli import demo
@@ -60,13 +60,7 @@ def _text(found: dict[str, Any]) -> str:
 
 
 def diagnose() -> dict[str, Any]:
-    """Examine this installation without downloading or changing anything.
-
-    Returns:
-        `ok` and the `problem` of the default check; `verifiers`: the library and the device each
-        would use, or the reason why it is not usable; `models`: the state of each; `extras`: the
-        unmet requirements of each.
-    """
+    """Examine this installation without downloading or changing anything."""
     import platform
 
     from halldetect import models
@@ -97,37 +91,28 @@ def check_problem(detector: Detector) -> str | None:
 
 
 def extras() -> dict[str, list[str]]:
-    """Return the optional parts of the package with their unmet requirements."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        offered = distribution(PACKAGE).metadata.get_all("Provides-Extra") or []
-    except PackageNotFoundError:
-        return {}
-    names = sorted(set(offered) - DEVELOPMENT_EXTRAS)
-    return {name: list(dict.fromkeys(_missing(PACKAGE, name))) for name in names}
-
-
-def _missing(package: str, extra: str) -> Iterator[str]:
-    """Yield the unmet requirements of an extra, and of extras that it refers to."""
+    """Return the optional parts of the package, each with its packages that are not installed."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     from packaging.requirements import Requirement
 
-    for needed in map(Requirement, distribution(package).requires or ()):
-        marker = needed.marker
-        of_extra = marker and marker.evaluate({"extra": extra})
-        if not marker or not of_extra or marker.evaluate({"extra": ""}):
-            continue
+    def is_missing(name: str) -> bool:
         try:
-            version = distribution(needed.name).version
+            return not distribution(name)
         except PackageNotFoundError:
-            yield f"{needed.name}{needed.specifier}"
-            continue
-        if not needed.specifier.contains(version, prereleases=True):
-            yield f"{needed.name}{needed.specifier} (found {version})"
-        for nested in needed.extras - {extra}:
-            yield from _missing(needed.name, nested)
+            return True
+
+    if is_missing(PACKAGE):
+        return {}
+    package = distribution(PACKAGE)
+    found: dict[str, list[str]] = {
+        name: [] for name in sorted(package.metadata.get_all("Provides-Extra") or [])
+    }
+    for needed in map(Requirement, package.requires or ()):
+        for name, missing in found.items() if needed.marker else ():
+            if needed.marker.evaluate({"extra": name}) and is_missing(needed.name):
+                missing.append(f"{needed.name}{needed.specifier}")
+    return {name: missing for name, missing in found.items() if name not in DEVELOPMENT_EXTRAS}
 
 
 def _models() -> dict[str, str]:
@@ -177,5 +162,4 @@ def _plan_large() -> str:
             f"its language model is {state}: halldetect models pull {LARGE} downloads {size}"
         )
     device = torch_device("auto")
-    runtime = {"onnx": "onnxruntime", "openvino": "OpenVINO", "torch": "PyTorch"}
-    return f"{runtime.get(chosen_runtime(device), 'another library')} on {device}"
+    return f"{chosen_runtime(device)} on {device}"
