@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 CHECK = """\
 Check a response against its source. Each is a file (text, Markdown, HTML, JSON, PDF, DOCX), the
-text itself, - for standard input, or with --allow-network a web address. Words that look like a
-file name but name no file are an error; --text takes both arguments as they are.
+text itself, or - for standard input. Words that look like a file name but name no file are an
+error; --text takes both arguments as they are.
 """
 COMPARE = """\
 Check two responses, A and B, against the same source, and show which claims differ and which of
@@ -78,7 +78,6 @@ _TEXTS = {
     ),
     "--question": value("TEXT", "the question that is answered; a bare answer is judged with it"),
     "--text": switch("the arguments are the texts themselves"),
-    "--allow-network": switch("fetch texts that are named by a web address"),
 }
 _REPAIR = {
     "--rewriter": value(
@@ -126,7 +125,7 @@ def read_texts(
             f"{command} takes one SOURCE and {taken}, not {given} arguments; "
             "quote a text with spaces, and name further documents with --source"
         )
-    reader = TextArguments(literal=arguments.text, network=arguments.allow_network)
+    reader = TextArguments(literal=arguments.text)
     documents = [text for item in first for text in reader.read_documents(item, "source")]
     for item in arguments.source:
         documents += reader.read_named(item)
