@@ -181,4 +181,4 @@ def _read_rules(path: Path) -> Iterator[tuple[str, list[str]]]:
         texts = [files, *patterns] if isinstance(patterns, list) and patterns else [None]
         if fields or not all(isinstance(text, str) for text in texts):
             raise InputError(f"{str(path)!r} must have tables {_EXAMPLE}, and nothing else")
-        yield files, texts[1:]
+        yield files, list(patterns)

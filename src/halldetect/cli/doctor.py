@@ -109,9 +109,10 @@ def extras() -> dict[str, list[str]]:
         name: [] for name in sorted(package.metadata.get_all("Provides-Extra") or [])
     }
     for needed in map(Requirement, package.requires or ()):
-        for name, missing in found.items() if needed.marker else ():
-            if needed.marker.evaluate({"extra": name}) and is_missing(needed.name):
-                missing.append(f"{needed.name}{needed.specifier}")
+        if needed.marker is not None and is_missing(needed.name):
+            for name, missing in found.items():
+                if needed.marker.evaluate({"extra": name}):
+                    missing.append(f"{needed.name}{needed.specifier}")
     return {name: missing for name, missing in found.items() if name not in DEVELOPMENT_EXTRAS}
 
 
