@@ -13,7 +13,7 @@ from halldetect import __version__
 from halldetect.batch.cache import ReportCache, without_cost
 from halldetect.batch.counts import RowCounts, count_results
 from halldetect.batch.formats import STANDARD_STREAM
-from halldetect.batch.job import Job, Level
+from halldetect.batch.job import Job, Level, Part, Row, input_files, read_parts, require_columns
 from halldetect.batch.results import Outcome, read_results, row_results
 from halldetect.batch.resume import (
     PartsFolder,
@@ -22,7 +22,6 @@ from halldetect.batch.resume import (
     require_same_settings,
     write_failed,
 )
-from halldetect.batch.rows import Part, Row, input_files, read_parts, require_columns
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import HallDetectError, InputError, described
@@ -41,28 +40,18 @@ class WrittenPart:
 
 # Shows all rows so far, the fraction of the input read, and whether this run has checked the last.
 BatchProgress = Callable[[RowCounts, float | None, bool], None]
-# Makes the written parts in any order, each with the fraction of the input read so far.
+# An engine: makes the parts in any order, each with the fraction of the input read so far.
 PartsMaker = Callable[[PartsFolder], Generator[tuple[WrittenPart, float | None], None, None]]
 
 
 @dataclass(slots=True)
 class BatchOutcome:
-    """The state of a run: all its rows, the number done by earlier runs, and its parts.
-
-    `interrupted` is True if it was stopped early.
-    """
+    """The rows of a run, the number done by earlier runs, and True if it was stopped early."""
 
     counts: RowCounts = field(default_factory=RowCounts)
     rows_before: int = 0
     seconds: float = 0.0
     interrupted: bool = False
-    names: list[str] = field(default_factory=list)
-
-    def add(self, part: WrittenPart) -> None:
-        """Add the rows of a part."""
-        self.names.append(part.name)
-        self.counts.update(part.counts)
-        self.rows_before += 0 if part.is_new else part.counts.rows
 
 
 def run_parts(
@@ -73,28 +62,21 @@ def run_parts(
     stop: Callable[[], bool],
     progress: BatchProgress | None,
 ) -> BatchOutcome:
-    """Run a job part by part, until its end or a stop; see `run_local`.
-
-    Args:
-        job: The job.
-        settings: Everything but the texts that reports depend on.
-        part_rows: Rows per part; a resumed run keeps its number.
-        make: The engine.
-        stop: As of `run_local`.
-        progress: As of `run_local`.
-    """
-    began, outcome = monotonic(), BatchOutcome()
+    """Run a job part by part with an engine, until its end or a stop; see `run_local`."""
+    began, outcome, names = monotonic(), BatchOutcome(), []
     folder = StandardOutput(job) if job.target == STANDARD_STREAM else PartsFolder(job)
     with folder.opened(settings, part_rows), closing(make(folder)) as parts:
         for part, fraction in parts:
-            outcome.add(part)
+            names.append(part.name)
+            outcome.counts.update(part.counts)
+            outcome.rows_before += 0 if part.is_new else part.counts.rows
             if progress:
                 progress(outcome.counts, fraction, part.is_new)
             if stop():
                 outcome.interrupted = True
                 break
         else:
-            folder.finish(outcome.names, outcome.counts)
+            folder.finish(names, outcome.counts)
     outcome.seconds = monotonic() - began
     return outcome
 
@@ -109,12 +91,7 @@ def run_local(
 ) -> BatchOutcome:
     """Check every row of a job on this machine.
 
-    Args:
-        detector: Checks the rows.
-        job: The rows, and the target of the results.
-        cache: Reports of earlier checks; none by default.
-        stop: Called after each part; returns True to end early.
-        progress: Called after each part.
+    `stop` and `progress` are called after each part; a run ends early if `stop` returns True.
     """
     checker = RowChecker(detector, cache or ReportCache.disabled(), job)
 

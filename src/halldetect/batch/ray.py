@@ -14,7 +14,7 @@ from typing import Any
 
 from halldetect.batch.cache import ReportCache
 from halldetect.batch.formats import is_url
-from halldetect.batch.job import HOW_TO_RESUME, Job
+from halldetect.batch.job import HOW_TO_RESUME, Job, Part, Row, input_files, read_parts
 from halldetect.batch.local import (
     BatchOutcome,
     BatchProgress,
@@ -24,7 +24,6 @@ from halldetect.batch.local import (
     write_part,
 )
 from halldetect.batch.resume import PartsFolder
-from halldetect.batch.rows import Part, Row, input_files, read_parts
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import CheckError, HallDetectError, InputError, MissingExtra, one_line

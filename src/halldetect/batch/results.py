@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.batch.formats import BadRecord, RecordFile, open_records
-from halldetect.batch.job import Level
-from halldetect.batch.rows import Row
+from halldetect.batch.job import Level, Row
 from halldetect.errors import InputError, MissingExtra
 from halldetect.report import Report, Status, Verdict
 

@@ -13,7 +13,7 @@ from halldetect.verification.cut import SUFFIX, Cut, fit_cut
 from halldetect.verification.presets import CASCADE
 
 if TYPE_CHECKING:
-    from halldetect.batch.rows import Row
+    from halldetect.batch.job import Row
     from halldetect.detector import Detector
 
 DESCRIPTION = """\
@@ -43,8 +43,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the rows, write the file and print the threshold."""
-    from halldetect.batch.job import DEFAULT_COLUMNS
-    from halldetect.batch.rows import InputFile, read_parts
+    from halldetect.batch.job import DEFAULT_COLUMNS, InputFile, read_parts
 
     if arguments.output.suffix != SUFFIX:
         raise InputError(f"the output must end in {SUFFIX}, unlike {str(arguments.output)!r}")
