@@ -144,6 +144,7 @@ def test_a_web_address_is_never_fetched(
     "arguments",
     [
         ["check", "manaul.md", "Some words."],
+        ["calibrate", "manaul.md", "cut.json"],
         ["check", "Some words.", "--source", "name=manua.md"],
         ["check-files", "manul.md"],
         ["batch", "manuals.md", "out.jsonl"],
@@ -216,3 +217,15 @@ def test_options_may_stand_between_the_arguments() -> None:
     assert (parsed.input, parsed.output) == (["a.jsonl", "b.jsonl"], "out")
     parsed = build_parser().parse_args(["check", "--source", "b.md", "--", "-x"])
     assert parsed.texts == ["-x"]
+
+
+def test_index_info_lists_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("mill.md", "a\x1b[31m.md"):
+        (tmp_path / name).write_text(SOURCE, encoding="utf-8")
+    assert main(["index", "build", ".", "-o", "mills.idx", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["index", "info", "mills.idx"]) == 0
+    assert capsys.readouterr().out.endswith("\n\n  a\ufffd[31m.md\n  mill.md\n")

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from halldetect.cli.exits import fail
 from halldetect.cli.progress import ProgressDisplay, duration_text
 
 
@@ -105,3 +106,14 @@ def test_rows_of_a_known_number(clock: Clock, capsys: pytest.CaptureFixture[str]
 
 def test_durations() -> None:
     assert [duration_text(n) for n in (5, 61, 3_700)] == ["5 s", "1 min 01 s", "1 h 01 min"]
+
+
+def test_names_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "a\x1b[31m\n::error::b\u202ec"
+    with ProgressDisplay(quiet=False) as display:
+        display.notice(f"the first bad row: {name}")
+    assert fail(f"no row {name}", 2) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "halldetect: the first bad row: a\ufffd[31m ::error::b\ufffdc",
+        "halldetect: no row a\ufffd[31m ::error::b\ufffdc",
+    ]

@@ -176,10 +176,13 @@ def test_markdown_is_shown_as_written_with_exact_marks(show):
     quote = one(browser, "#detail-1 blockquote").text
     assert quote == "Single: Price 28 crowns; Note valid for one hour."
     assert len(every(browser, ".response [tabindex='0']")) == 2
-    assert samples.FARES_ANSWER == browser.execute_script(
-        "const copy = document.querySelector('.response .text').cloneNode(true);"
-        "copy.querySelectorAll('.unseen, sup').forEach((node) => node.remove());"
-        "return copy.textContent"
+    assert (
+        browser.execute_script(
+            "const copy = document.querySelector('.response .text').cloneNode(true);"
+            "copy.querySelectorAll('.unseen, sup').forEach((node) => node.remove());"
+            "return copy.textContent"
+        )
+        == samples.FARES_ANSWER
     )
     assert text_of(browser, ".source .focus") == "| Single | 28 crowns | valid for one hour |"
     assert text_of(browser, ".response .selected") == "- A **single** ticket costs 35 crowns."

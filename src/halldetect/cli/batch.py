@@ -6,7 +6,7 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,6 +124,14 @@ def run(arguments: argparse.Namespace) -> int:
     return failed or (0 if counts.checked else COULD_NOT_CHECK)
 
 
+def require_inputs(names: Iterable[str]) -> None:
+    """Raise InputError for a file of this machine that does not exist."""
+    for name in names:
+        local = name != STANDARD_STREAM and not is_url(name) and not is_pattern(name)
+        if local and not Path(name).exists():
+            raise no_file(Path(name))
+
+
 def _job(arguments: argparse.Namespace) -> Job:
     return Job(
         source=tuple(arguments.input),
@@ -147,10 +155,7 @@ def _require_usable_options(
     arguments: argparse.Namespace, job: Job, conditions: list[Condition]
 ) -> None:
     """Raise an error before the long work if options do not fit together."""
-    for name in arguments.input:
-        local = name != STANDARD_STREAM and not is_url(name) and not is_pattern(name)
-        if local and not Path(name).exists():
-            raise no_file(Path(name))
+    require_inputs(arguments.input)
     if arguments.baseline is None and any(item.name == WORSE for item in conditions):
         raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
     for one, other in (("resume", "overwrite"), ("cache", "no_cache")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from halldetect.cli.batch import require_inputs
 from halldetect.cli.options import QUIET, add_detector_options, configuration_for, with_detector
 from halldetect.cli.output import print_result
 from halldetect.cli.parser import Options, add_command, path_argument, value
@@ -49,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"the output must end in {SUFFIX}, unlike {str(arguments.output)!r}")
     if arguments.verifier == CASCADE:
         raise InputError(f"{CASCADE} has two verifiers: calibrate one of them")
+    require_inputs([arguments.input])
     file = InputFile(0, arguments.input, None)
     parts = read_parts(file, DEFAULT_COLUMNS, configuration_for(arguments), ROWS_AT_ONCE)
     rows = [row for part in parts for row in part.rows]

@@ -94,8 +94,7 @@ def add(commands: Any) -> None:
     """Add the commands of this module to the parser."""
     few = {flag: _SHOWN[flag] for flag in ("--json", "--html", "--quiet")}
     report, comparison = {"what to show": _SHOWN}, {"what to show": few}
-    changed = few | {"--markdown": _SHOWN["--markdown"]}
-    repair = {"how to repair": _REPAIR, "what to show": changed}
+    repair = {"how to repair": _REPAIR, "what to show": few}
     for name, run, help, description, texts, groups in (
         ("check", run_check, "check a response against its source", CHECK, _ONE, report),
         ("compare", run_compare, "compare two responses", COMPARE, "SOURCE A B", comparison),
@@ -162,7 +161,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 def run_repair(arguments: argparse.Namespace) -> int:
     """Repair the response of the command line."""
-    from halldetect.render.repair_views import repair_html, repair_markdown, repair_terminal
+    from halldetect.render.repair_views import repair_html, repair_terminal
 
     documents, (response,) = read_texts(arguments, "repair")
     _require_possible(arguments)
@@ -179,7 +178,6 @@ def run_repair(arguments: argparse.Namespace) -> int:
     forms: Forms = {
         "json": repair.to_dict,
         "full": lambda: repair_terminal(repair),
-        "markdown": lambda: repair_markdown(repair),
         "html": lambda: repair_html(repair),
     }
     _show(arguments, forms)

@@ -50,7 +50,7 @@ class ProgressDisplay:
         """Print a line for the user."""
         if not self._quiet:
             self.clear()
-            _write(f"halldetect: {line}\n")
+            _write(f"halldetect: {plain_line(line)}\n")
 
     def update(
         self,
@@ -106,6 +106,12 @@ class ProgressDisplay:
         """Show the rows done of a known total."""
         fraction = done / total if total else None
         self.update(task, f"{done}/{total} rows", fraction, at_once=done == total)
+
+
+def plain_line(text: object) -> str:
+    """Return a text on one line, without characters that could drive a terminal."""
+    line = " ".join(str(text).split())
+    return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
 
 def duration_text(seconds: float) -> str:

@@ -44,12 +44,8 @@ _RULES = {
 class CheckedFile:
     """The report on a response, and the file that the response is in.
 
-    Attributes:
-        report: the report.
-        uri: the file, relative to the folder of the run or absolute; without one, the log holds
-            the text of the response.
-        lines: whether places in the text of the response are places in the file; False for a PDF
-            file.
+    `uri` is relative to the folder of the run or absolute; without one, the log holds the text of
+    the response. `lines` is False if places in the text are not places in the file, as for PDF.
     """
 
     report: Report
@@ -155,12 +151,8 @@ def _region(text: str, span: Span) -> dict[str, int]:
 def github(report: Report, path: str | None = None, *, lines: bool = True) -> str:
     """Return a line for the log, and a workflow command per claim that is not backed.
 
-    A response that could not be checked is an error.
-
-    Args:
-        report: the report.
-        path: the file of the response, as seen from the root of the repository.
-        lines: whether places in the text of the response are places in the file.
+    A response that could not be checked is an error. `path` is the file of the response, as seen
+    from the root of the repository; `lines` as of `CheckedFile`.
     """
     verdict = f"{report.verdict} ({score_line(report)}). {summary(report)}"
     file = {} if path is None else {"file": path}
