@@ -27,10 +27,10 @@ from typing import Any
 from benchmarks.machine import processor
 from halldetect import Detector, __version__
 from halldetect.batch.cache import ReportCache
-from halldetect.batch.counts import RowCounts
 from halldetect.batch.job import Job, Level
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
+from halldetect.batch.results import RowCounts
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers.onnx import physical_cores
 

@@ -11,10 +11,9 @@ from typing import Any
 
 from halldetect import __version__
 from halldetect.batch.cache import ReportCache, without_cost
-from halldetect.batch.counts import RowCounts, count_results
 from halldetect.batch.formats import STANDARD_STREAM
 from halldetect.batch.job import Job, Level, Part, Row, input_files, read_parts, require_columns
-from halldetect.batch.results import Outcome, read_results, row_results
+from halldetect.batch.results import Outcome, RowCounts, count_results, read_results, row_results
 from halldetect.batch.resume import (
     PartsFolder,
     StandardOutput,

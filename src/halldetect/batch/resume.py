@@ -19,9 +19,9 @@ from dataclasses import asdict
 from typing import Any
 
 from halldetect.batch import results as result_files
-from halldetect.batch.counts import RowCounts
 from halldetect.batch.formats import file_system, is_url
 from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists, digest
+from halldetect.batch.results import RowCounts
 from halldetect.errors import CheckError, InputError
 
 _DONE_FILE, _LOCK_FILE, _JOINED_FILE = "_done.json", "_lock", "_joined"

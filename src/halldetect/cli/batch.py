@@ -1,4 +1,4 @@
-"""halldetect batch: check every row of files, on this machine or on a Ray cluster."""
+"""halldetect batch and calibrate: check every row of files, here or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -11,16 +11,34 @@ from contextlib import closing, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect.batch.counts import ROW_KINDS, UNCHECKED, WORSE, Condition, RowCounts
 from halldetect.batch.formats import STANDARD_STREAM, is_pattern, is_url
-from halldetect.batch.job import HOW_TO_RESUME, ColumnNames, Job, Level
+from halldetect.batch.job import (
+    DEFAULT_COLUMNS,
+    HOW_TO_RESUME,
+    ColumnNames,
+    InputFile,
+    Job,
+    Level,
+    Row,
+    read_parts,
+)
+from halldetect.batch.results import ROW_KINDS, UNCHECKED, WORSE, Condition, RowCounts
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, fail, interruptible
-from halldetect.cli.options import add_detector_options, detector_for
-from halldetect.cli.parser import add_command, file, positive, switch, value
+from halldetect.cli.options import (
+    QUIET,
+    add_detector_options,
+    configuration_for,
+    detector_for,
+    with_detector,
+)
+from halldetect.cli.output import print_result
+from halldetect.cli.parser import Options, add_command, file, path_argument, positive, switch, value
 from halldetect.cli.progress import ProgressDisplay, duration_text
 from halldetect.cli.text_arguments import no_file
 from halldetect.errors import InputError
 from halldetect.report import Verdict
+from halldetect.verification.cut import SUFFIX, Cut, fit_cut
+from halldetect.verification.presets import CASCADE
 
 if TYPE_CHECKING:
     from halldetect.batch.local import BatchOutcome
@@ -79,11 +97,30 @@ _RAY = {
 }
 
 
+CALIBRATE = """\
+Check the rows of LABELLED and fit the threshold that flags at most the given share of faithful
+responses. A row has source, response, hallucinated (true or false) and, if you like, question. The
+result is a file for --threshold of every other command.
+"""
+ROWS_AT_ONCE = 256
+LABELS = {"true": True, "1": True, "false": False, "0": False}
+_CALIBRATE: Options = {
+    "input": {"metavar": "LABELLED", "help": "rows as .jsonl, .csv or .parquet"},
+    "output": {"metavar": "OUT.json", "type": path_argument, "help": "the file to write"},
+    "--risk": value("SHARE", "flag at most this share of faithful responses", float, 0.05),
+    **QUIET,
+}
+
+
 def add(commands: Any) -> None:
-    """Add the command `batch` to the parser."""
+    """Add the commands of this module to the parser."""
     help, usage = "check every row of a file", "IN [IN ...] OUT"
     groups = {"": _OPTIONS, "how to run": _RUN | _RAY}
     parser = add_command(commands, "batch", run, help, DESCRIPTION, usage, groups, EPILOG)
+    add_detector_options(parser)
+    help, usage = "fit the threshold to your own labels", "LABELLED OUT.json"
+    options = {"": _CALIBRATE}
+    parser = add_command(commands, "calibrate", run_calibrate, help, CALIBRATE, usage, options)
     add_detector_options(parser)
 
 
@@ -172,7 +209,7 @@ def _require_usable_options(
 
         require_folder(arguments.report)
     if arguments.baseline is not None:
-        from halldetect.batch.baseline import require_results
+        from halldetect.batch.dataset_report import require_results
 
         require_results(arguments.baseline)
     if job.in_parts:
@@ -235,7 +272,7 @@ def _gate(
     """Print changes since the earlier run; return 1 if a failure condition is met."""
     worse = None
     if arguments.baseline is not None:
-        from halldetect.batch.baseline import compare_with_baseline
+        from halldetect.batch.dataset_report import compare_with_baseline
 
         comparison = compare_with_baseline(arguments.baseline, job.out)
         worse = comparison.changes[WORSE]
@@ -259,3 +296,47 @@ def _summarise(outcome: BatchOutcome, display: ProgressDisplay) -> None:
         display.notice(f"{counts.unchecked:,} rows have parts that were not checked")
     if counts.first_bad is not None:
         display.notice(f"the first bad row: {counts.first_bad}")
+
+
+def run_calibrate(arguments: argparse.Namespace) -> int:
+    """Check the rows, write the file and print the threshold."""
+    if arguments.output.suffix != SUFFIX:
+        raise InputError(f"the output must end in {SUFFIX}, unlike {str(arguments.output)!r}")
+    if arguments.verifier == CASCADE:
+        raise InputError(f"{CASCADE} has two verifiers: calibrate one of them")
+    require_inputs([arguments.input])
+    file = InputFile(0, arguments.input, None)
+    parts = read_parts(file, DEFAULT_COLUMNS, configuration_for(arguments), ROWS_AT_ONCE)
+    rows = [row for part in parts for row in part.rows]
+    labels = [_label(row) for row in rows]
+
+    def fitted(detector: Detector) -> Cut:
+        reports = detector.check_many([row.pair for row in rows if row.pair is not None])
+        scores: dict[bool, list[float]] = {True: [], False: []}
+        for label, report in zip(labels, reports, strict=True):
+            if report.score is not None:
+                scores[label].append(report.score)
+        return fit_cut(scores[False], scores[True], arguments.risk, detector.verifier.description)
+
+    cut = with_detector(arguments, fitted)
+    cut.write(arguments.output)
+    unscored = len(rows) - cut.faithful - cut.hallucinated
+    print_result(
+        f"threshold {cut.threshold:g} flags at most {cut.risk:.3g} of faithful responses\n"
+        f"labels    {cut.faithful} faithful, {cut.hallucinated} hallucinated\n"
+        f"found     {cut.found} of {cut.hallucinated} hallucinated responses\n"
+        + (f"left out  {unscored} responses that could not be checked\n" if unscored else "")
+        + f"use it    halldetect check --threshold {arguments.output} ..."
+    )
+    return 0
+
+
+def _label(row: Row) -> bool:
+    """Return the label of a row; raise InputError for a row that cannot be used."""
+    if row.problem is not None:
+        raise InputError(f"row {row.number}: {row.problem}")
+    found = row.columns.get("hallucinated")
+    label = LABELS.get(str(found).lower())
+    if label is None:
+        raise InputError(f"row {row.number}: hallucinated must be true or false, not {found!r}")
+    return label
