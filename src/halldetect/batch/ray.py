@@ -183,11 +183,10 @@ class _Checker:
                 "a worker has other models or another version than this machine: install the "
                 "same halldetect and the same models everywhere"
             )
-        cache = ReportCache.disabled()
-        if self.cache is not None:
-            folder, limit = self.cache
-            cache = ReportCache(folder, self.expected, limit=limit)
-        return RowChecker(detector, cache, self.job)
+        if self.cache is None:
+            return RowChecker(detector, ReportCache.disabled(), self.job)
+        folder, limit = self.cache
+        return RowChecker(detector, ReportCache(folder, self.expected, limit=limit), self.job)
 
 
 def rebuild_detector(configuration: Configuration, cpus: int) -> Detector:

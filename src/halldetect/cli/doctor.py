@@ -62,9 +62,8 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 def _text(found: dict[str, Any]) -> str:
     lines = [f"halldetect {found['version']}, Python {found['python']}"]
     lines.append(f"default check: {'works' if found['ok'] else 'does not work'}")
-    lines += ["", "verifiers", *(f"  {name}: {text}" for name, text in found["verifiers"].items())]
-    lines += ["", f"models (cache: {found['cache']})"]
-    lines += [f"  {name}: {state}" for name, state in found["models"].items()]
+    for title, key in (("verifiers", "verifiers"), (f"models (cache: {found['cache']})", "models")):
+        lines += ["", title, *(f"  {name}: {state}" for name, state in found[key].items())]
     installed = [name for name, missing in found["extras"].items() if not missing]
     lines += ["", f"extras installed: {', '.join(installed) or 'none'}"]
     if others := [name for name, missing in found["extras"].items() if missing]:
@@ -219,37 +218,25 @@ def run_pull(arguments: argparse.Namespace) -> int:
 def run_verify(arguments: argparse.Namespace) -> int:
     """Read whole models and compare their digests."""
     from halldetect import models
+    from halldetect.models import integrity
 
     shipped = models.shipped_names()
-    if arguments.names:
-        # `large` is both: an adapter in the package, on a model in the cache.
-        packaged = [name for name in arguments.names if name in shipped]
-        cached = [name for name in arguments.names if name not in shipped or models.is_known(name)]
-        _require_known(cached)
-    else:
-        packaged, absent = list(shipped), models.State.ABSENT
-        cached = [item.entry.name for item in models.status() if item.state is not absent]
+    _require_known([name for name in arguments.names if name not in shipped])
+    absent = models.State.ABSENT
+    cached = [item.entry.name for item in models.status() if item.state is not absent]
     status = 0
-    for verify, names in ((_verify_packaged, packaged), (_verify_cached, cached)):
-        for name in names:
-            try:
-                print_result(f"{verify(name)}\n")
-            except ModelError as error:
-                status = fail(error, COULD_NOT_CHECK)
+    for name in arguments.names or [*shipped, *cached]:
+        try:
+            if name in shipped:
+                digest = integrity.joint_digest(models.require_shipped(name))
+                print_result(f"{name}: sha256 {digest}, in the package\n")
+            # `large` is both: an adapter in the package, on a model in the cache.
+            if name not in shipped or (arguments.names and models.is_known(name)):
+                entry = models.find(name)
+                print_result(f"{entry.name}: sha256 {entry.sha256} {models.verify(name)}\n")
+        except ModelError as error:
+            status = fail(error, COULD_NOT_CHECK)
     return status
-
-
-def _verify_packaged(name: str) -> str:
-    from halldetect.models.integrity import joint_digest, require_shipped
-
-    return f"{name}: sha256 {joint_digest(require_shipped(name))}, in the package"
-
-
-def _verify_cached(name: str) -> str:
-    from halldetect import models
-
-    entry = models.find(name)
-    return f"{entry.name}: sha256 {entry.sha256} {models.verify(name)}"
 
 
 def _require_known(names: Sequence[str]) -> None:

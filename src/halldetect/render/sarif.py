@@ -15,13 +15,7 @@ from typing import Any
 from halldetect._version import __version__
 from halldetect.reading.document import Span
 from halldetect.render.passages import Passages
-from halldetect.render.phrases import (
-    STATE_MEANING,
-    one_line,
-    score_line,
-    summary,
-    unchecked_lines,
-)
+from halldetect.render.phrases import STATE_MEANING, one_line, score_line, summary, unchecked_lines
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
 
@@ -80,10 +74,8 @@ def _artifact(file: CheckedFile, index: int) -> dict[str, Any]:
     report = file.report
     text = {"contents": {"text": report.response}}
     found = {name: getattr(report, name) for name in ("verdict", "score", "threshold")}
-    return {
-        **(text if file.uri is None else {"location": file.location(index)}),
-        "properties": found,
-    }
+    where = text if file.uri is None else {"location": file.location(index)}
+    return {**where, "properties": found}
 
 
 def _invocation(files: Sequence[CheckedFile]) -> dict[str, Any]:
