@@ -70,18 +70,10 @@ def already_exists(name: str) -> InputError:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run over the rows of files.
+    """One run over the rows of files: paths, URLs or patterns.
 
-    Attributes:
-        source: A path, a URL, a pattern, or several of them.
-        target: The file to write; with a scheme or a final slash, a folder of parts.
-        columns: The names of the columns.
-        level: One result per response or one per claim.
-        strict: True to stop at the first bad row.
-        resume: True to continue an unfinished run.
-        overwrite: True to replace existing results.
-        batch_size: Rows checked together.
-        in_parts: True for the Ray engine, which cannot use standard streams.
+    A target with a scheme or a final slash is a folder of parts. `strict` stops at the first bad
+    row. `in_parts` is True for the Ray engine, which cannot use standard streams.
     """
 
     source: str | tuple[str, ...]

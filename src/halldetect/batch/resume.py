@@ -171,7 +171,7 @@ class PartsFolder:
             else:
                 self._system.delete_file(name)
 
-    def write_part(self, key: str, results: Iterable[dict[str, Any]]) -> str:
+    def write_part(self, key: str, results: list[dict[str, Any]]) -> str:
         """Write the results of a part, and return its name."""
         data = result_files.json_lines(results)
         if self._suffix == ".parquet":
@@ -209,13 +209,15 @@ class PartsFolder:
 class StandardOutput(PartsFolder):
     """Standard output in place of a folder; such a run cannot be resumed."""
 
+    _rows = 0
+
     @contextmanager
     def opened(self, settings: dict[str, Any], part_rows: int) -> Iterator[None]:
         """Set the number of rows per part."""
         self.part_rows = part_rows
         yield
 
-    def write_part(self, key: str, results: Iterable[dict[str, Any]]) -> str:
+    def write_part(self, key: str, results: list[dict[str, Any]]) -> str:
         """Write the results of a part."""
         if sys.stdout is None:
             raise InputError("standard output is closed")
@@ -226,8 +228,9 @@ class StandardOutput(PartsFolder):
         except OSError as error:
             # Otherwise Python would raise again when it closes the stream at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            why = f"cannot write to standard output: {error.strerror}"
+            why = f"cannot write to standard output: {error.strerror}, after {self._rows} rows"
             raise CheckError(f"{why}; write to a file to be able to resume") from error
+        self._rows += result_files.count_results(results).rows
         return key
 
     def finish(self, names: Collection[str], counts: RowCounts) -> None:
