@@ -81,7 +81,6 @@ _OPTIONS = {
     "--resume": switch("continue an unfinished run"),
     "--overwrite": switch("replace OUT if it exists"),
     "--cache": file("keep reports there for later runs", "DIR"),
-    "--no-cache": switch("check repeated pairs again"),
 }
 _RUN = {
     "--batch-size": value("N", "rows that are checked together", positive, 32),
@@ -195,23 +194,21 @@ def _require_usable_options(
     require_inputs(arguments.input)
     if arguments.baseline is None and any(item.name == WORSE for item in conditions):
         raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
-    for one, other in (("resume", "overwrite"), ("cache", "no_cache")):
-        if getattr(arguments, one) and getattr(arguments, other):
-            raise InputError(f"--{one} and --{other.replace('_', '-')}: leave one of the two out")
+    if arguments.resume and arguments.overwrite:
+        raise InputError("--resume and --overwrite: leave one of the two out")
     if arguments.by and arguments.report is None:
         raise InputError("--by is for --report")
     is_unreadable = job.target == STANDARD_STREAM or is_url(job.target) or job.level is Level.CLAIM
     for flag in ("report", "baseline"):
         if getattr(arguments, flag) and is_unreadable:
             raise InputError(f"--{flag} needs results per response, in a file of this machine")
-    if arguments.report is not None:
-        from halldetect.batch.dataset_report import require_folder
+    if arguments.report or arguments.baseline:
+        from halldetect.batch.dataset_report import require_folder, require_results
 
-        require_folder(arguments.report)
-    if arguments.baseline is not None:
-        from halldetect.batch.dataset_report import require_results
-
-        require_results(arguments.baseline)
+        if arguments.report:
+            require_folder(arguments.report)
+        if arguments.baseline:
+            require_results(arguments.baseline)
     if job.in_parts:
         from halldetect.batch.ray import require_ray
 
@@ -240,10 +237,7 @@ def _run_engine(
         display.update("", f"{counts.rows:,} rows{rate}", fraction, restart=not is_new)
 
     if not job.in_parts:
-        cache = ReportCache.disabled()
-        if not arguments.no_cache:
-            settings = run_settings(detector)
-            cache = ReportCache(folder, settings, limit=limit, notice=display.notice)
+        cache = ReportCache(folder, run_settings(detector), limit=limit, notice=display.notice)
         with closing(cache):
             return run_local(detector, job, cache=cache, stop=stop, progress=progress)
     from halldetect.batch.ray import Cluster, run_on_ray
@@ -257,9 +251,10 @@ def _run_engine(
     )
     # Ray prints messages about its workers; standard output is for results.
     messages = io.StringIO() if arguments.quiet or sys.stderr is None else sys.stderr
-    kept = None if arguments.no_cache else (folder, limit)
     with redirect_stdout(messages):
-        return run_on_ray(detector, job, cluster, cache=kept, stop=stop, progress=progress)
+        return run_on_ray(
+            detector, job, cluster, cache=(folder, limit), stop=stop, progress=progress
+        )
 
 
 def _gate(
