@@ -27,10 +27,10 @@ from typing import Any
 from benchmarks.machine import processor
 from halldetect import Detector, __version__
 from halldetect.batch.cache import ReportCache
-from halldetect.batch.counts import RowCounts
 from halldetect.batch.job import Job, Level
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
+from halldetect.batch.results import RowCounts
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers.onnx import physical_cores
 
@@ -188,10 +188,7 @@ class MemoryWatch:
         self.every = every
         self.seen: dict[int, int] = {}
 
-    def begin(self, rows: int, fraction: float | None) -> None:
-        """Do nothing."""
-
-    def advance(self, counts: RowCounts, fraction: float | None) -> None:
+    def __call__(self, counts: RowCounts, fraction: float | None, is_new: bool) -> None:
         """Record the resident megabytes."""
         if counts.rows // self.every > len(self.seen):
             pages = int(Path("/proc/self/statm").read_text().split()[1])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from halldetect.batch.baseline import SHOWN_ROWS, compare_with_baseline
+from halldetect.batch.dataset_report import SHOWN_ROWS, compare_with_baseline
 from halldetect.cli import main
 from tests.support.batch_files import GOOD, SOURCE, WRONG, rows, write_jsonl
 

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from halldetect.batch.counts import wilson_interval
 from halldetect.batch.dataset_report import summarise, write_report
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local
-from halldetect.batch.results import read_results
+from halldetect.batch.results import read_results, wilson_interval
 from halldetect.cli import main
 from tests.support.batch_files import (
     GOOD,

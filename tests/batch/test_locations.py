@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from halldetect.batch.formats import expand_inputs
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local
-from halldetect.batch.locations import expand_inputs
 from halldetect.batch.results import read_results
 from halldetect.errors import InputError
 from tests.support.batch_files import (

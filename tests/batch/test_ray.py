@@ -270,10 +270,10 @@ def test_detectors_fill_cluster_within_memory() -> None:
 
 
 def test_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from halldetect.batch.job import Part
     from halldetect.batch.local import run_settings
     from halldetect.batch.ray import _Checker, _packed
     from halldetect.batch.resume import PartsFolder
-    from halldetect.batch.rows import Part
 
     def full(self: Any, name: str, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

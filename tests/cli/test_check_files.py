@@ -101,8 +101,8 @@ def test_what_was_not_checked_is_no_success(
     [
         (None, "it has tables such as [[answers]]"),
         ("answers = 1", "must have tables"),
-        ("[[answers]]\nfiles = 'a'", "has files and sources"),
-        ("[[answers]]\nfiles = 'a'\nsources = [1]", "a list of patterns"),
+        ("[[answers]]\nfiles = 'a'", "must have tables"),
+        ("[[answers]]\nfiles = 'a'\nsources = [1]", "must have tables"),
         ("[[answers]]\nfiles = '/a'\nsources = 'b'", "cannot use the pattern"),
         ("[[answers]]\nfiles = 'answers/*.md'\nsources = 'none/{name}.md'", "'none/mill.md'"),
         ("[[", "is not TOML"),

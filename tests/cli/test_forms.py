@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,7 +10,6 @@ import pytest
 from halldetect import Report
 from halldetect.cli import build_parser, main
 from halldetect.cli.check import FORMATS
-from halldetect.cli.completion import SHELLS
 from halldetect.cli.output import print_json
 from tests.support.fakes import use_overlap_verifier
 
@@ -135,51 +130,21 @@ def test_a_response_in_html_has_no_lines(
     assert "::error file=answer.html,title=" in capsys.readouterr().out
 
 
-class _Pages(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        if self.path == "/gone":
-            return self.send_error(404)
-        data = PAGE.replace("museum", "musée").encode("latin-1")
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=ISO-8859-1")
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def site() -> Iterator[str]:
-    with HTTPServer(("127.0.0.1", 0), _Pages) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-def test_a_web_address_is_fetched_only_where_allowed(
-    site: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "arguments", [["http://127.0.0.1/mill"], ["--source", "https://example.org"]]
+)
+def test_a_web_address_is_never_fetched(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    address = f"{site}/mill"
-    assert "--allow-network" in usage_error(["check", address, "Today it is a musée."], capsys)
-    allowed = ["--allow-network", "--json"]
-    for arguments in ([address], ["--source", address], ["--source", f"mill={address}"]):
-        assert main(["check", *arguments, "Today it is a musée.", *allowed]) == 0
-        report = Report.from_json(capsys.readouterr().out)
-        assert "Today it is a musée." in report.documents[0]
-        assert report.document_names == ("mill" if "=" in arguments[-1] else address,)
-    assert main(["check", f"{site}/gone", "It is a musée.", *allowed]) == 3
-    assert "status 404" in capsys.readouterr().err
-    monkeypatch.setenv("HALLDETECT_OFFLINE", "1")
-    assert "OFFLINE" in usage_error(["check", address, "It is.", "--allow-network"], capsys)
+    message = usage_error(["check", *arguments, "Today it is a museum."], capsys)
+    assert "is a web address; save the page to a file" in message
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
         ["check", "manaul.md", "Some words."],
+        ["calibrate", "manaul.md", "cut.json"],
         ["check", "Some words.", "--source", "name=manua.md"],
         ["check-files", "manul.md"],
         ["batch", "manuals.md", "out.jsonl"],
@@ -254,28 +219,13 @@ def test_options_may_stand_between_the_arguments() -> None:
     assert parsed.texts == ["-x"]
 
 
-def test_bash_completes_commands_options_and_choices(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_index_info_lists_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script = tmp_path / "completion.bash"
-    assert main(["completion", "bash"]) == 0
-    script.write_text(capsys.readouterr().out, encoding="utf-8")
-    line = r"""source "$1"; shift
-COMP_WORDS=(halldetect "$@"); COMP_CWORD=$#
-_shtab_halldetect halldetect "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
-echo "${COMPREPLY[@]}" """
-    for words, found in (
-        (["repa"], "repair"),
-        (["check", "--form"], "--format"),
-        (["check", "--format", "gi"], "github"),
-        (["models", "pu"], "pull"),
-    ):
-        command = ["bash", "-c", line, "bash", str(script), *words]
-        run = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert run.stdout.split() == [found]
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_shell_has_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", shell]) == 0
-    assert "allow" in capsys.readouterr().out
+    monkeypatch.chdir(tmp_path)
+    for name in ("mill.md", "a\x1b[31m.md"):
+        (tmp_path / name).write_text(SOURCE, encoding="utf-8")
+    assert main(["index", "build", ".", "-o", "mills.idx", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["index", "info", "mills.idx"]) == 0
+    assert capsys.readouterr().out.endswith("\n\n  a\ufffd[31m.md\n  mill.md\n")

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
-from collections import Counter
 
 import pytest
 
-from halldetect.batch.counts import RowCounts
-from halldetect.cli.progress import (
-    BatchDisplay,
-    ProgressDisplay,
-    RowsDisplay,
-    duration_text,
-    rate_text,
-)
-
-COUNTS = RowCounts(Counter(faithful=30, hallucinated=10, uncheckable=20))
+from halldetect.cli.exits import fail
+from halldetect.cli.progress import ProgressDisplay, duration_text
 
 
 class Clock:
@@ -68,7 +59,7 @@ def test_plain_lines_elsewhere_and_nothing_when_quiet(
         clock.now += 6
         display.phase("verify", 5, 10)
         display.phase("verify", 6, 10)
-    assert capsys.readouterr() == ("", "halldetect: judging claims: 50%, about 6 s left\n")
+    assert capsys.readouterr() == ("", "halldetect: judging claims: 50%, about 8 s left\n")
     with ProgressDisplay(quiet=True) as display:
         clock.now += 60
         display.phase("verify", 5, 10)
@@ -89,38 +80,40 @@ def test_downloads_show_megabytes(clock: Clock, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err.splitlines() == [
         "halldetect: asking the hub for tiny",
         "halldetect: fetching tiny from the hub: 98 MB",
-        "halldetect: fetching tiny from the hub: 49 MB of 98 MB",
+        "halldetect: fetching tiny from the hub: 49 MB of 98 MB, about 6 s left",
         "halldetect: converting the verifier: 400 MB of 1,351 MB",
     ]
 
 
-def test_a_batch(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_task_that_continues_an_earlier_run(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
     with ProgressDisplay(quiet=False) as display:
-        batch = BatchDisplay(display)
-        batch.begin(20, 0.2)
-        batch.advance(COUNTS, 0.6)
+        display.update("", "20 rows", 0.2, restart=True)
+        display.update("", "30 rows", 0.3, restart=True)
         clock.now += 20
-        batch.advance(COUNTS, 0.4 + 0.2 / 3)
-        batch.advance(COUNTS, 0.5)
-    assert capsys.readouterr().err == (
-        "halldetect: 60 rows, 2.0 rows/s, 40 s left, 25% hallucinated\n"
-    )
+        display.update("", "60 rows, 25% hallucinated", 0.5)
+        display.update("", "70 rows", 0.6)
+    assert capsys.readouterr().err == ("halldetect: 60 rows, 25% hallucinated, about 50 s left\n")
 
 
 def test_rows_of_a_known_number(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressDisplay(quiet=False) as display:
-        rows = RowsDisplay(display, "qags, rouge")
-        clock.now += 1
-        rows.advance(1, 2)
-        rows.advance(2, 2)
-    assert capsys.readouterr().err == "halldetect: qags, rouge: 2/2 rows, 2.0 rows/s, 0 s left\n"
+        display.rows("qags, rouge", 1, 2)
+        display.rows("qags, rouge", 2, 2)
+    assert capsys.readouterr().err == "halldetect: qags, rouge: 2/2 rows\n"
 
 
-def test_durations_and_rates() -> None:
+def test_durations() -> None:
     assert [duration_text(n) for n in (5, 61, 3_700)] == ["5 s", "1 min 01 s", "1 h 01 min"]
-    assert [rate_text(*pace) for pace in ((12, 4.0), (1, 4.0), (0, 4.0), (2, 0.0))] == [
-        "3.0 rows/s",
-        "4.0 s/row",
-        "",
-        "",
+
+
+def test_names_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "a\x1b[31m\n::error::b\u202ec"
+    with ProgressDisplay(quiet=False) as display:
+        display.notice(f"the first bad row: {name}")
+    assert fail(f"no row {name}", 2) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "halldetect: the first bad row: a\ufffd[31m ::error::b\ufffdc",
+        "halldetect: no row a\ufffd[31m ::error::b\ufffdc",
     ]

@@ -10,10 +10,8 @@ from halldetect import Detector
 from halldetect.render.repair_views import (
     DELETED,
     INSERTED,
-    _marked,
     difference,
     repair_html,
-    repair_markdown,
     repair_terminal,
     repair_view,
 )
@@ -71,18 +69,6 @@ def test_terminal(repair: Repair) -> None:
     assert "\x1b[" in repair_terminal(repair, color=True)
 
 
-def test_markdown(repair: Repair) -> None:
-    text = repair_markdown(repair)
-    assert "opened in ~~1923~~**1932**." in text
-    assert "~~Wild horses graze \\<b\\>.~~" in text
-    assert "## New text\n\n> The bridge opened in 1932. Anna Holm designed the bridge." in text
-
-
-def test_markdown_leaves_changed_white_space_unmarked() -> None:
-    pieces = difference("It opened  in May.", "It opened in May.")
-    assert "".join(map(_marked, pieces)).split() == ["It", "opened", "in", "May."]
-
-
 def test_html(repair: Repair) -> None:
     page = repair_html(repair)
     assert "<del>1923</del><ins>1932</ins>" in page
@@ -94,5 +80,14 @@ def test_html(repair: Repair) -> None:
 def test_a_failed_repair_shows_why() -> None:
     failed = Detector(verifier=OverlapVerifier()).repair(SOURCE, "Zebras sing <i>.")
     assert "NOT REPAIRED" in repair_terminal(failed, color=False)
-    assert "could not be repaired: no sentence of the response is left" in repair_markdown(failed)
+    assert "could not be repaired: no sentence of the response is left" in repair_html(failed)
     assert "Zebras sing &lt;i&gt;." in repair_html(failed)
+
+
+def test_document_names_are_escaped() -> None:
+    name = "a\x1b[31m\n<b>"
+    source = [{"id": name, "text": SOURCE}]
+    repair = Detector(verifier=OverlapVerifier()).repair(source, "The bridge opened in 1923.")
+    shown = "a\u241b[31m <b>: “The bridge over the river opened in 1932.”"
+    assert shown in repair_terminal(repair, color=False, width=200)
+    assert "<b>" not in repair_html(repair)

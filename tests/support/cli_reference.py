@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from collections.abc import Iterator
 
 from halldetect.cli import EPILOG, build_parser
-from halldetect.cli.completion import all_commands
 from halldetect.cli.options import DETECTOR_GROUP
 
 _HEAD = """\
@@ -36,6 +36,18 @@ def cli_reference() -> str:
             parts.append(f"And the options of [{DETECTOR_GROUP}](#{anchor}).")
     parts.append(f"## {DETECTOR_GROUP.capitalize()}\n\n{_block(shared)}")
     return "\n\n".join(parts) + "\n"
+
+
+def all_commands(
+    parser: argparse.ArgumentParser, prefix: str = ""
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield the name and the parser of every command and of its actions."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in action.choices.items():
+                full_name = f"{prefix} {name}".strip()
+                yield full_name, command
+                yield from all_commands(command, full_name)
 
 
 def _help(parser: argparse.ArgumentParser) -> str:

@@ -1,8 +1,7 @@
-"""Cache reports by their texts and settings.
+"""Cache reports by their texts and settings, in a SQLite file that several processes may share.
 
-The cache is a SQLite file that several processes may share. It holds reports without the whole
-texts. A failure of the cache costs time, never a result: each entry has a digest, a damaged entry
-is dropped and its report made again, and a damaged file is moved aside.
+A failure of the cache costs time, never a result: each entry has a digest, a damaged entry is
+dropped and its report made again, and a damaged file is moved aside.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from time import time
 from typing import Any
 
 from halldetect.errors import InputError
-from halldetect.inputs import Pair, clean_pair
+from halldetect.inputs import CleanPair, Pair, clean_pair
 from halldetect.report import Report
 
 FILE_NAME = "reports.sqlite"
@@ -43,13 +42,10 @@ DELETE FROM reports WHERE key IN (
 
 
 class ReportCache:
-    """Reports of earlier checks.
+    """Reports of earlier checks, without their whole texts, in a folder or a temporary file.
 
-    Args:
-        folder: The folder of the cache file; None for a temporary file.
-        settings: Everything but the texts that a report depends on.
-        limit: The size in bytes above which the least recently used reports are deleted.
-        notice: Gets a line if the cache fails.
+    `settings` is all but the texts that a report depends on. Above a `limit` in bytes, the least
+    recently used reports are deleted. `notice` gets a line if the cache fails.
     """
 
     def __init__(
@@ -106,8 +102,7 @@ class ReportCache:
     def key(self, pair: Pair) -> bytes:
         """Return the key of a pair: a digest of its texts and the settings."""
         taken = clean_pair(pair)
-        texts = [taken.documents, taken.document_names, taken.response, taken.question]
-        return self._digest(json.dumps([*texts, taken.replaced]).encode())
+        return self._digest(json.dumps([_texts(taken), taken.replaced]).encode())
 
     def _digest(self, content: bytes) -> bytes:
         return blake2b(self._settings + content, digest_size=_DIGEST_BYTES).digest()
@@ -149,10 +144,8 @@ class ReportCache:
         content = data[_DIGEST_BYTES:]
         if data[:_DIGEST_BYTES] != self._digest(key + content):
             return None
-        taken = clean_pair(pair)
-        texts = (taken.response, [*taken.documents], [*taken.document_names], taken.question)
         kept = json.loads(zlib.decompress(content))
-        return Report.from_dict({**kept, **dict(zip(_TEXTS, texts, strict=True))})
+        return Report.from_dict({**kept, **_texts(clean_pair(pair))})
 
     @contextmanager
     def _using(self) -> Iterator[Any]:
@@ -174,6 +167,12 @@ class ReportCache:
             if self._store is not None:
                 self._store.close()
             self._store = None
+
+
+def _texts(pair: CleanPair) -> dict[str, Any]:
+    """Return the fields of a report that hold the texts of its pair."""
+    lists = {name: list(getattr(pair, name)) for name in ("documents", "document_names")}
+    return {"response": pair.response, "question": pair.question, **lists}
 
 
 def _size(store: sqlite3.Connection) -> int:

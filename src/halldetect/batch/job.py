@@ -1,19 +1,39 @@
-"""Describe a batch run: its input, its output, and its settings."""
+"""Describe a batch run, and turn the records of its input into rows to check, or into problems."""
 
 from __future__ import annotations
 
+import base64
+import json
+import math
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import blake2b
+from itertools import islice
 from pathlib import Path, PurePath
+from typing import Any
 
-from halldetect.batch.formats import JSONL_SUFFIXES
-from halldetect.batch.locations import STANDARD_STREAM, expand_inputs, is_pattern, is_url
+from halldetect.batch.formats import (
+    JSONL_SUFFIXES,
+    STANDARD_STREAM,
+    BadRecord,
+    Record,
+    RecordFile,
+    expand_inputs,
+    is_pattern,
+    is_url,
+    open_records,
+)
+from halldetect.config import Configuration
 from halldetect.errors import InputError
+from halldetect.inputs import Pair, clean_pair
 
 HOW_TO_RESUME = "the same command with --resume (and without --overwrite) continues from there"
 # Holds the settings of an unfinished run, in its folder of parts.
 RUN_FILE = "_run.json"
+# The maximum nesting of carried values.
+MAX_DEPTH = 32
 
 
 class Level(StrEnum):
@@ -50,18 +70,10 @@ def already_exists(name: str) -> InputError:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run over the rows of files.
+    """One run over the rows of files: paths, URLs or patterns.
 
-    Attributes:
-        source: A path, a URL, a pattern, or several of them.
-        target: The file to write; with a scheme or a final slash, a folder of parts.
-        columns: The names of the columns.
-        level: One result per response or one per claim.
-        strict: True to stop at the first bad row.
-        resume: True to continue an unfinished run.
-        overwrite: True to replace existing results.
-        batch_size: Rows checked together.
-        in_parts: True for the Ray engine, which cannot use standard streams.
+    A target with a scheme or a final slash is a folder of parts. `strict` stops at the first bad
+    row. `in_parts` is True for the Ray engine, which cannot use standard streams.
     """
 
     source: str | tuple[str, ...]
@@ -142,3 +154,164 @@ class Job:
         """True if the run to resume has already written its file."""
         is_unfinished = (self.parts / RUN_FILE).exists()
         return self.resume and not self.is_folder and self.out.exists() and not is_unfinished
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: the texts to check, or the problem why they cannot be checked.
+
+    `number` counts the rows of its file from 1, and is the id of a row without one; `columns` are
+    carried through to the result.
+    """
+
+    number: int
+    id: str | int
+    pair: Pair | None = None
+    problem: str | None = None
+    columns: dict[str, Any] = field(default_factory=dict)
+
+    def digest(self) -> str:
+        """Return a digest of the row, so that a resumed run can compare rows."""
+        pair = self.pair and [self.pair.source, self.pair.response, self.pair.question]
+        return digest(json.dumps([self.id, pair, self.problem, self.columns]).encode())
+
+
+def digest(content: bytes) -> str:
+    """Return a short digest of bytes."""
+    return blake2b(content, digest_size=12).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """An input file: its index, its location, and its name in the ids of rows, if any."""
+
+    index: int
+    location: str
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive rows of a file, and the fraction of the file read so far, if known.
+
+    The key holds the index of the file, the number of the first row, and a digest of all rows, so
+    that sorted keys follow the order of the input.
+    """
+
+    key: str
+    rows: list[Row]
+    fraction: float | None
+
+
+def input_files(job: Job) -> list[InputFile]:
+    """Return the files of a job."""
+    label = job.label_files
+    return [InputFile(at, file, file if label else None) for at, file in enumerate(job.files)]
+
+
+def require_columns(job: Job, limits: Configuration) -> None:
+    """Check the columns of each file, if there are several, before the long work."""
+    for file in job.files if len(job.files) > 1 else ():
+        with open_records(file) as records:
+            _require_columns(records, job.columns, limits)
+
+
+def read_parts(
+    file: InputFile, columns: ColumnNames, limits: Configuration, size: int
+) -> Iterator[Part]:
+    """Yield the rows of a file, `size` at a time."""
+    with open_records(file.location) as records:
+        _require_columns(records, columns, limits)
+        numbered = enumerate(records.records, start=1)
+        while taken := list(islice(numbered, size)):
+            rows = [_row(*item, columns, limits, records.text_only, file.label) for item in taken]
+            rows_digest = digest("".join(row.digest() for row in rows).encode())
+            key = f"part-{file.index:06}-{rows[0].number:012}-{rows_digest}"
+            yield Part(key, rows, records.fraction_read())
+
+
+def _require_columns(file: RecordFile, columns: ColumnNames, limits: Configuration) -> None:
+    for role in ("source", "response", "id", "question") if file.column_names else ():
+        name = getattr(columns, role)
+        is_retrieved = role == "source" and limits.knowledge is not None
+        if name not in (None, *file.column_names) and not is_retrieved:
+            raise InputError(
+                f"{file.name} has no column {name!r}, only {', '.join(file.column_names)}: "
+                f"name the right one with --{role}-column"
+            )
+
+
+def _row(
+    number: int,
+    record: Record,
+    columns: ColumnNames,
+    limits: Configuration,
+    text_only: bool,
+    file: str | None,
+) -> Row:
+    id: Any = number if file is None else f"{file}:{number}"
+    if isinstance(record, BadRecord):
+        return Row(number, id, problem=record.reason)
+    values = dict(record)
+    given = values.pop(columns.id or "id", None)
+    source = values.pop(columns.source, None)
+    response = values.pop(columns.response, None)
+    question = values.pop(columns.question or "question", None)
+    if text_only:  # no nulls in this format: empty means missing
+        given, question, source = given or None, question or None, _documents(source)
+    if source is None and limits.knowledge is not None:  # evidence is retrieved
+        source = []
+    carried: dict[str, Any] = {}
+    try:
+        if isinstance(given, bool) or not isinstance(given, (str, int, type(None))):
+            kind = type(given).__name__
+            raise InputError(f"the id must be text or a whole number, not {kind}")
+        id = id if given is None else given
+        carried = {name: _plain(value) for name, value in values.items()}
+        for name, value in ((columns.source, source), (columns.response, response)):
+            if value is None:
+                raise InputError(f"{name!r} is missing")
+        pair = Pair(source, response, question)
+        _require_sizes(pair, limits)
+    except InputError as error:
+        return Row(number, id, problem=str(error), columns=carried)
+    return Row(number, id, pair, columns=carried)
+
+
+def _require_sizes(pair: Pair, limits: Configuration) -> None:
+    """Reject large texts here, before the detector, so that no result contains them."""
+    texts = clean_pair(pair)
+    for name, given in (("source", texts.documents), ("response", (texts.response,))):
+        found, most = sum(map(len, given)), getattr(limits, f"max_{name}")
+        if found > most:
+            raise InputError(
+                f"the {name} has {found:,} characters, more than the limit of {most:,}; "
+                f"--max-{name} raises it"
+            )
+
+
+def _documents(source: Any) -> Any:
+    """Return the documents of a text cell with a JSON list of documents, else the text."""
+    try:
+        found = json.loads(source) if source.lstrip().startswith("[") else None
+    except (AttributeError, ValueError, RecursionError):
+        return source
+    is_text = (
+        isinstance(item, str) or (isinstance(item, dict) and "text" in item) for item in found or ()
+    )
+    return found if found and all(is_text) else source
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Return the value in a form that JSON can hold; NaN and infinity become null."""
+    if depth > MAX_DEPTH:
+        raise InputError(f"a column is nested more than {MAX_DEPTH} deep")
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, depth + 1) for item in value]
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

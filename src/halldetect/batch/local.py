@@ -2,64 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 from halldetect import __version__
 from halldetect.batch.cache import ReportCache, without_cost
-from halldetect.batch.counts import RowCounts, count_results
-from halldetect.batch.job import Job, Level
-from halldetect.batch.locations import STANDARD_STREAM
-from halldetect.batch.results import Outcome, json_lines, read_results, row_results
-from halldetect.batch.resume import PartsFolder, remove_parts, require_same_settings, write_failed
-from halldetect.batch.rows import Part, Row, input_files, read_parts, require_columns
+from halldetect.batch.formats import STANDARD_STREAM
+from halldetect.batch.job import Job, Level, Part, Row, input_files, read_parts, require_columns
+from halldetect.batch.results import Outcome, RowCounts, count_results, read_results, row_results
+from halldetect.batch.resume import (
+    PartsFolder,
+    StandardOutput,
+    remove_parts,
+    require_same_settings,
+    write_failed,
+)
 from halldetect.config import Configuration
 from halldetect.detector import Detector
-from halldetect.errors import CheckError, HallDetectError, InputError, described
+from halldetect.errors import HallDetectError, InputError, described
 from halldetect.inputs import Pair
 from halldetect.report import Report
-
-
-class BatchProgress(Protocol):
-    """Shows the progress of a run; `fraction` is the part of the input read, None if unknown."""
-
-    def begin(self, rows: int, fraction: float | None) -> None:
-        """Show the rows of an earlier run."""
-        ...
-
-    def advance(self, counts: RowCounts, fraction: float | None) -> None:
-        """Show the totals of all rows so far."""
-        ...
-
-
-@dataclass(slots=True)
-class BatchOutcome:
-    """The state of a run: all its rows, the number done by earlier runs, and its parts.
-
-    `interrupted` is True if it was stopped early.
-    """
-
-    counts: RowCounts = field(default_factory=RowCounts)
-    rows_before: int = 0
-    seconds: float = 0.0
-    interrupted: bool = False
-    names: list[str] = field(default_factory=list)
-
-    def add(self, part: WrittenPart, progress: BatchProgress | None, share: float | None) -> None:
-        """Add the rows of a part, and show the progress."""
-        self.names.append(part.name)
-        self.counts.update(part.counts)
-        self.rows_before += 0 if part.is_new else part.counts.rows
-        if progress and part.is_new:
-            progress.advance(self.counts, share)
-        elif progress:
-            progress.begin(self.counts.rows, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +35,49 @@ class WrittenPart:
     name: str
     counts: RowCounts
     is_new: bool = True
+
+
+# Shows all rows so far, the fraction of the input read, and whether this run has checked the last.
+BatchProgress = Callable[[RowCounts, float | None, bool], None]
+# An engine: makes the parts in any order, each with the fraction of the input read so far.
+PartsMaker = Callable[[PartsFolder], Generator[tuple[WrittenPart, float | None], None, None]]
+
+
+@dataclass(slots=True)
+class BatchOutcome:
+    """The rows of a run, the number done by earlier runs, and True if it was stopped early."""
+
+    counts: RowCounts = field(default_factory=RowCounts)
+    rows_before: int = 0
+    seconds: float = 0.0
+    interrupted: bool = False
+
+
+def run_parts(
+    job: Job,
+    settings: dict[str, Any],
+    part_rows: int,
+    make: PartsMaker,
+    stop: Callable[[], bool],
+    progress: BatchProgress | None,
+) -> BatchOutcome:
+    """Run a job part by part with an engine, until its end or a stop; see `run_local`."""
+    began, outcome, names = monotonic(), BatchOutcome(), []
+    folder = StandardOutput(job) if job.target == STANDARD_STREAM else PartsFolder(job)
+    with folder.opened(settings, part_rows), closing(make(folder)) as parts:
+        for part, fraction in parts:
+            names.append(part.name)
+            outcome.counts.update(part.counts)
+            outcome.rows_before += 0 if part.is_new else part.counts.rows
+            if progress:
+                progress(outcome.counts, fraction, part.is_new)
+            if stop():
+                outcome.interrupted = True
+                break
+        else:
+            folder.finish(names, outcome.counts)
+    outcome.seconds = monotonic() - began
+    return outcome
 
 
 def run_local(
@@ -81,37 +90,15 @@ def run_local(
 ) -> BatchOutcome:
     """Check every row of a job on this machine.
 
-    Args:
-        detector: Checks the rows.
-        job: The rows, and the target of the results.
-        cache: Reports of earlier checks; none by default.
-        stop: Called after each part; returns True to end early.
-        progress: Called after each part.
+    `stop` and `progress` are called after each part; a run ends early if `stop` returns True.
     """
-    began, outcome = monotonic(), BatchOutcome()
     checker = RowChecker(detector, cache or ReportCache.disabled(), job)
-    with ExitStack() as stack:
-        folder, part_rows = None, job.batch_size
-        if job.target != STANDARD_STREAM:
-            folder = PartsFolder(job)
-            stack.enter_context(folder.opened(run_settings(detector), part_rows))
-            part_rows = folder.part_rows
-        parts = _input_parts(job, detector.configuration, part_rows)
-        for part, fraction in stack.enter_context(closing(parts)):
-            if folder is not None:
-                written = write_part(part, folder, checker.results)
-            else:
-                results = checker.results(part.rows)
-                _write_to_standard_output(json_lines(results), outcome.counts.rows)
-                written = WrittenPart("", count_results(results))
-            outcome.add(written, progress, fraction)
-            if stop():
-                outcome.interrupted = True
-                break
-        if folder is not None and not outcome.interrupted:
-            folder.finish(outcome.names, outcome.counts)
-    outcome.seconds = monotonic() - began
-    return outcome
+
+    def parts(folder: PartsFolder) -> Generator[tuple[WrittenPart, float | None], None, None]:
+        for part, fraction in _input_parts(job, detector.configuration, folder.part_rows):
+            yield write_part(part, folder, checker.results), fraction
+
+    return run_parts(job, run_settings(detector), job.batch_size, parts, stop, progress)
 
 
 def _input_parts(
@@ -213,20 +200,3 @@ def _reports(detector: Detector, pairs: Sequence[Pair]) -> list[Outcome]:
         if len(pairs) == 1:
             return [f"the check failed: {described(error)}"]
         return [outcome for pair in pairs for outcome in _reports(detector, [pair])]
-
-
-def _write_to_standard_output(lines: bytes, rows: int) -> None:
-    """Write the lines of a part after `rows` earlier rows; this cannot be resumed."""
-    if sys.stdout is None:
-        raise InputError("standard output is closed")
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(lines)
-        sys.stdout.flush()
-    except OSError as error:
-        # Otherwise Python would raise again when it closes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise CheckError(
-            f"cannot write to standard output: {error.strerror}, "
-            f"after {rows} rows; write to a file to be able to resume"
-        ) from error

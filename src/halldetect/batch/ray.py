@@ -6,25 +6,24 @@ import logging
 import os
 import pickle
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from time import monotonic
 from typing import Any
 
 from halldetect.batch.cache import ReportCache
-from halldetect.batch.job import HOW_TO_RESUME, Job
+from halldetect.batch.formats import is_url
+from halldetect.batch.job import HOW_TO_RESUME, Job, Part, Row, input_files, read_parts
 from halldetect.batch.local import (
     BatchOutcome,
     BatchProgress,
     RowChecker,
+    run_parts,
     run_settings,
     write_part,
 )
-from halldetect.batch.locations import is_url
 from halldetect.batch.resume import PartsFolder
-from halldetect.batch.rows import Part, Row, input_files, read_parts
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import CheckError, HallDetectError, InputError, MissingExtra, one_line
@@ -184,11 +183,10 @@ class _Checker:
                 "a worker has other models or another version than this machine: install the "
                 "same halldetect and the same models everywhere"
             )
-        cache = ReportCache.disabled()
-        if self.cache is not None:
-            folder, limit = self.cache
-            cache = ReportCache(folder, self.expected, limit=limit)
-        return RowChecker(detector, cache, self.job)
+        if self.cache is None:
+            return RowChecker(detector, ReportCache.disabled(), self.job)
+        folder, limit = self.cache
+        return RowChecker(detector, ReportCache(folder, self.expected, limit=limit), self.job)
 
 
 def rebuild_detector(configuration: Configuration, cpus: int) -> Detector:
@@ -215,8 +213,7 @@ def run_on_ray(
     the same settings, and a report cache if `cache` gives its location.
     """
     require_ray()
-    began, limits, outcome = monotonic(), detector.configuration, BatchOutcome()
-    folder = PartsFolder(job)
+    limits = detector.configuration
     with connected(cluster.address, cluster.cpus * (cluster.workers or 1)):
         import ray
 
@@ -227,28 +224,21 @@ def run_on_ray(
         expected = run_settings(detector)
         if cluster.gpus:  # workers may have other devices
             expected = ray.get(ray.remote(**resources)(lambda: run_settings(make())).remote())
-        with folder.opened(expected, cluster.part_rows):
-            parts = _input_dataset(job).flat_map(
+
+        def parts(folder: PartsFolder) -> Generator[tuple[Any, float], None, None]:
+            read = _input_dataset(job).flat_map(
                 _read_file, fn_args=(job, limits, folder.part_rows), num_cpus=_READER_CPUS
             )
-            written = parts.map(
+            written = read.map(
                 _Checker,
                 fn_constructor_args=(make, expected, job, cache, folder),
                 compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
                 memory=memory or None,
                 **resources,
             )
-            try:
-                _collect(written, outcome, stop, progress)
-            except HallDetectError:
-                raise
-            except Exception as error:  # Ray reports worker failures in many ways
-                words = " ".join(str(error).split())[-400:]
-                raise CheckError(f"Ray failed: {words}; {HOW_TO_RESUME}") from error
-            if not outcome.interrupted:
-                folder.finish(outcome.names, outcome.counts)
-    outcome.seconds = monotonic() - began
-    return outcome
+            return _collected(written)
+
+        return run_parts(job, expected, cluster.part_rows, parts, stop, progress)
 
 
 def _input_dataset(job: Job) -> Any:
@@ -265,17 +255,18 @@ def _input_dataset(job: Job) -> Any:
     return ray.data.from_items(rows, override_num_blocks=len(rows))
 
 
-def _collect(
-    written: Any, outcome: BatchOutcome, stop: Callable[[], bool], progress: BatchProgress | None
-) -> None:
-    """Run the dataset until a stop; the parts in progress are then checked by the next run."""
-    read = 0.0
-    for row in written.iter_rows():
-        part, share = pickle.loads(row["data"])
-        if isinstance(part, HallDetectError):
-            raise part
-        read += share
-        outcome.add(part, progress, min(read, 1.0))
-        if stop():
-            outcome.interrupted = True
-            return
+def _collected(written: Any) -> Generator[tuple[Any, float], None, None]:
+    """Run the dataset; after a stop, the parts in progress are checked by the next run."""
+    done = 0.0
+    try:
+        for row in written.iter_rows():
+            part, share = pickle.loads(row["data"])
+            if isinstance(part, HallDetectError):
+                raise part
+            done += share
+            yield part, min(done, 1.0)
+    except HallDetectError:
+        raise
+    except Exception as error:  # Ray reports worker failures in many ways
+        words = " ".join(str(error).split())[-400:]
+        raise CheckError(f"Ray failed: {words}; {HOW_TO_RESUME}") from error

@@ -1,7 +1,7 @@
 """Keep results without loss in a crash: a folder of parts, each written whole.
 
 The parts of a file OUT are in OUT.parts and become OUT at the end. A part is named by its key (see
-`rows.Part`) and a digest of its content. A resumed run keeps the intact parts of unchanged rows,
+`job.Part`) and a digest of its content. A resumed run keeps the intact parts of unchanged rows,
 checks the other rows again, and deletes the other parts.
 """
 
@@ -19,10 +19,9 @@ from dataclasses import asdict
 from typing import Any
 
 from halldetect.batch import results as result_files
-from halldetect.batch.counts import RowCounts
-from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists
-from halldetect.batch.locations import file_system, is_url
-from halldetect.batch.rows import digest
+from halldetect.batch.formats import file_system, is_url
+from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists, digest
+from halldetect.batch.results import RowCounts
 from halldetect.errors import CheckError, InputError
 
 _DONE_FILE, _LOCK_FILE, _JOINED_FILE = "_done.json", "_lock", "_joined"
@@ -43,11 +42,9 @@ def require_same_settings(recorded: Mapping[str, Any], settings: Mapping[str, An
 
 
 def lock_for_writing(descriptor: int, name: str) -> None:
-    """Make this process the only writer; the system releases the lock when the process ends.
+    """Lock an open file for this process; the system releases the lock when the process ends.
 
-    Args:
-        descriptor: An open file.
-        name: The output, as shown in the InputError if another process has the lock.
+    If another process has the lock, the InputError shows the `name` of the output.
     """
     try:
         if sys.platform == "win32":
@@ -65,12 +62,8 @@ def lock_for_writing(descriptor: int, name: str) -> None:
 class PartsFolder:
     """The parts of a run; it holds no open files, so that it can be sent to workers.
 
-    Args:
-        job: The run; a target with a scheme is written through pyarrow.
-
-    Attributes:
-        part_rows: The number of rows per part, once the folder is opened.
-        done: The names of the parts of earlier runs by key.
+    Once it is opened, `part_rows` is the number of rows per part, and `done` has the names of the
+    parts of earlier runs by key. A target with a scheme is written through pyarrow.
     """
 
     def __init__(self, job: Job) -> None:
@@ -89,9 +82,7 @@ class PartsFolder:
     def opened(self, settings: dict[str, Any], part_rows: int) -> Iterator[None]:
         """Create the folder, or verify that it holds the run to resume; be its only writer.
 
-        Args:
-            settings: Everything but the texts that reports depend on.
-            part_rows: Rows per part; a resumed run keeps its number.
+        `settings` is all but the texts that reports depend on. A resumed run keeps its `part_rows`.
         """
         with ExitStack() as stack:
             try:
@@ -180,7 +171,7 @@ class PartsFolder:
             else:
                 self._system.delete_file(name)
 
-    def write_part(self, key: str, results: Iterable[dict[str, Any]]) -> str:
+    def write_part(self, key: str, results: list[dict[str, Any]]) -> str:
         """Write the results of a part, and return its name."""
         data = result_files.json_lines(results)
         if self._suffix == ".parquet":
@@ -213,6 +204,37 @@ class PartsFolder:
             remove_parts(job)
         except OSError as error:
             raise write_failed(job, error) from error
+
+
+class StandardOutput(PartsFolder):
+    """Standard output in place of a folder; such a run cannot be resumed."""
+
+    _rows = 0
+
+    @contextmanager
+    def opened(self, settings: dict[str, Any], part_rows: int) -> Iterator[None]:
+        """Set the number of rows per part."""
+        self.part_rows = part_rows
+        yield
+
+    def write_part(self, key: str, results: list[dict[str, Any]]) -> str:
+        """Write the results of a part."""
+        if sys.stdout is None:
+            raise InputError("standard output is closed")
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(result_files.json_lines(results))
+            sys.stdout.flush()
+        except OSError as error:
+            # Otherwise Python would raise again when it closes the stream at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            why = f"cannot write to standard output: {error.strerror}, after {self._rows} rows"
+            raise CheckError(f"{why}; write to a file to be able to resume") from error
+        self._rows += result_files.count_results(results).rows
+        return key
+
+    def finish(self, names: Collection[str], counts: RowCounts) -> None:
+        """Do nothing: all parts are written."""
 
 
 def remove_parts(job: Job) -> None:

@@ -1,4 +1,4 @@
-"""halldetect batch: check every row of files, on this machine or on a Ray cluster."""
+"""halldetect batch and calibrate: check every row of files, here or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect.batch.counts import ROW_KINDS, UNCHECKED, WORSE, Condition, RowCounts
-from halldetect.batch.job import HOW_TO_RESUME, ColumnNames, Job, Level
-from halldetect.batch.locations import STANDARD_STREAM, is_pattern, is_url
+from halldetect.batch.formats import STANDARD_STREAM, is_pattern, is_url
+from halldetect.batch.job import (
+    DEFAULT_COLUMNS,
+    HOW_TO_RESUME,
+    ColumnNames,
+    InputFile,
+    Job,
+    Level,
+    Row,
+    read_parts,
+)
+from halldetect.batch.results import ROW_KINDS, UNCHECKED, WORSE, Condition, RowCounts
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, fail, interruptible
-from halldetect.cli.options import add_detector_options, detector_for
-from halldetect.cli.parser import add_command, file, positive, switch, value
-from halldetect.cli.progress import BatchDisplay, ProgressDisplay, duration_text, rate_text
+from halldetect.cli.options import (
+    QUIET,
+    add_detector_options,
+    configuration_for,
+    detector_for,
+    with_detector,
+)
+from halldetect.cli.output import print_result
+from halldetect.cli.parser import Options, add_command, file, path_argument, positive, switch, value
+from halldetect.cli.progress import ProgressDisplay, duration_text
 from halldetect.cli.text_arguments import no_file
 from halldetect.errors import InputError
 from halldetect.report import Verdict
+from halldetect.verification.cut import SUFFIX, Cut, fit_cut
+from halldetect.verification.presets import CASCADE
 
 if TYPE_CHECKING:
     from halldetect.batch.local import BatchOutcome
@@ -63,7 +81,6 @@ _OPTIONS = {
     "--resume": switch("continue an unfinished run"),
     "--overwrite": switch("replace OUT if it exists"),
     "--cache": file("keep reports there for later runs", "DIR"),
-    "--no-cache": switch("check repeated pairs again"),
 }
 _RUN = {
     "--batch-size": value("N", "rows that are checked together", positive, 32),
@@ -79,11 +96,30 @@ _RAY = {
 }
 
 
+CALIBRATE = """\
+Check the rows of LABELLED and fit the threshold that flags at most the given share of faithful
+responses. A row has source, response, hallucinated (true or false) and, if you like, question. The
+result is a file for --threshold of every other command.
+"""
+ROWS_AT_ONCE = 256
+LABELS = {"true": True, "1": True, "false": False, "0": False}
+_CALIBRATE: Options = {
+    "input": {"metavar": "LABELLED", "help": "rows as .jsonl, .csv or .parquet"},
+    "output": {"metavar": "OUT.json", "type": path_argument, "help": "the file to write"},
+    "--risk": value("SHARE", "flag at most this share of faithful responses", float, 0.05),
+    **QUIET,
+}
+
+
 def add(commands: Any) -> None:
-    """Add the command `batch` to the parser."""
+    """Add the commands of this module to the parser."""
     help, usage = "check every row of a file", "IN [IN ...] OUT"
     groups = {"": _OPTIONS, "how to run": _RUN | _RAY}
     parser = add_command(commands, "batch", run, help, DESCRIPTION, usage, groups, EPILOG)
+    add_detector_options(parser)
+    help, usage = "fit the threshold to your own labels", "LABELLED OUT.json"
+    options = {"": _CALIBRATE}
+    parser = add_command(commands, "calibrate", run_calibrate, help, CALIBRATE, usage, options)
     add_detector_options(parser)
 
 
@@ -124,6 +160,14 @@ def run(arguments: argparse.Namespace) -> int:
     return failed or (0 if counts.checked else COULD_NOT_CHECK)
 
 
+def require_inputs(names: Iterable[str]) -> None:
+    """Raise InputError for a file of this machine that does not exist."""
+    for name in names:
+        local = name != STANDARD_STREAM and not is_url(name) and not is_pattern(name)
+        if local and not Path(name).exists():
+            raise no_file(Path(name))
+
+
 def _job(arguments: argparse.Namespace) -> Job:
     return Job(
         source=tuple(arguments.input),
@@ -147,29 +191,24 @@ def _require_usable_options(
     arguments: argparse.Namespace, job: Job, conditions: list[Condition]
 ) -> None:
     """Raise an error before the long work if options do not fit together."""
-    for name in arguments.input:
-        local = name != STANDARD_STREAM and not is_url(name) and not is_pattern(name)
-        if local and not Path(name).exists():
-            raise no_file(Path(name))
+    require_inputs(arguments.input)
     if arguments.baseline is None and any(item.name == WORSE for item in conditions):
         raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
-    for one, other in (("resume", "overwrite"), ("cache", "no_cache")):
-        if getattr(arguments, one) and getattr(arguments, other):
-            raise InputError(f"--{one} and --{other.replace('_', '-')}: leave one of the two out")
+    if arguments.resume and arguments.overwrite:
+        raise InputError("--resume and --overwrite: leave one of the two out")
     if arguments.by and arguments.report is None:
         raise InputError("--by is for --report")
     is_unreadable = job.target == STANDARD_STREAM or is_url(job.target) or job.level is Level.CLAIM
     for flag in ("report", "baseline"):
         if getattr(arguments, flag) and is_unreadable:
             raise InputError(f"--{flag} needs results per response, in a file of this machine")
-    if arguments.report is not None:
-        from halldetect.batch.dataset_report import require_folder
+    if arguments.report or arguments.baseline:
+        from halldetect.batch.dataset_report import require_folder, require_results
 
-        require_folder(arguments.report)
-    if arguments.baseline is not None:
-        from halldetect.batch.baseline import require_results
-
-        require_results(arguments.baseline)
+        if arguments.report:
+            require_folder(arguments.report)
+        if arguments.baseline:
+            require_results(arguments.baseline)
     if job.in_parts:
         from halldetect.batch.ray import require_ray
 
@@ -191,12 +230,14 @@ def _run_engine(
     from halldetect.batch.local import run_local, run_settings
 
     folder = os.path.realpath(arguments.cache) if arguments.cache else None
-    limit, progress = arguments.cache_size << 20, BatchDisplay(display)
+    limit = arguments.cache_size << 20
+
+    def progress(counts: RowCounts, fraction: float | None, is_new: bool) -> None:
+        rate = "" if counts.rate is None else f", {counts.rate:.0%} hallucinated"
+        display.update("", f"{counts.rows:,} rows{rate}", fraction, restart=not is_new)
+
     if not job.in_parts:
-        cache = ReportCache.disabled()
-        if not arguments.no_cache:
-            settings = run_settings(detector)
-            cache = ReportCache(folder, settings, limit=limit, notice=display.notice)
+        cache = ReportCache(folder, run_settings(detector), limit=limit, notice=display.notice)
         with closing(cache):
             return run_local(detector, job, cache=cache, stop=stop, progress=progress)
     from halldetect.batch.ray import Cluster, run_on_ray
@@ -210,9 +251,10 @@ def _run_engine(
     )
     # Ray prints messages about its workers; standard output is for results.
     messages = io.StringIO() if arguments.quiet or sys.stderr is None else sys.stderr
-    kept = None if arguments.no_cache else (folder, limit)
     with redirect_stdout(messages):
-        return run_on_ray(detector, job, cluster, cache=kept, stop=stop, progress=progress)
+        return run_on_ray(
+            detector, job, cluster, cache=(folder, limit), stop=stop, progress=progress
+        )
 
 
 def _gate(
@@ -225,7 +267,7 @@ def _gate(
     """Print changes since the earlier run; return 1 if a failure condition is met."""
     worse = None
     if arguments.baseline is not None:
-        from halldetect.batch.baseline import compare_with_baseline
+        from halldetect.batch.dataset_report import compare_with_baseline
 
         comparison = compare_with_baseline(arguments.baseline, job.out)
         worse = comparison.changes[WORSE]
@@ -240,11 +282,56 @@ def _gate(
 def _summarise(outcome: BatchOutcome, display: ProgressDisplay) -> None:
     counts = outcome.counts
     new_rows = counts.rows - outcome.rows_before
-    rate = rate_text(new_rows, outcome.seconds)
-    pace = f"{new_rows:,} in {duration_text(outcome.seconds)}{rate and f', {rate}'}"
+    pace = f"{new_rows:,} in {duration_text(outcome.seconds)}"
+    if new_rows:
+        pace += f", {new_rows / outcome.seconds:,.1f} rows/s"
     kinds = ", ".join(f"{counts.by_kind[kind]:,} {kind}" for kind in ROW_KINDS)
     display.notice(f"{counts.rows:,} rows ({pace}): {kinds}")
     if counts.unchecked:
         display.notice(f"{counts.unchecked:,} rows have parts that were not checked")
     if counts.first_bad is not None:
         display.notice(f"the first bad row: {counts.first_bad}")
+
+
+def run_calibrate(arguments: argparse.Namespace) -> int:
+    """Check the rows, write the file and print the threshold."""
+    if arguments.output.suffix != SUFFIX:
+        raise InputError(f"the output must end in {SUFFIX}, unlike {str(arguments.output)!r}")
+    if arguments.verifier == CASCADE:
+        raise InputError(f"{CASCADE} has two verifiers: calibrate one of them")
+    require_inputs([arguments.input])
+    file = InputFile(0, arguments.input, None)
+    parts = read_parts(file, DEFAULT_COLUMNS, configuration_for(arguments), ROWS_AT_ONCE)
+    rows = [row for part in parts for row in part.rows]
+    labels = [_label(row) for row in rows]
+
+    def fitted(detector: Detector) -> Cut:
+        reports = detector.check_many([row.pair for row in rows if row.pair is not None])
+        scores: dict[bool, list[float]] = {True: [], False: []}
+        for label, report in zip(labels, reports, strict=True):
+            if report.score is not None:
+                scores[label].append(report.score)
+        return fit_cut(scores[False], scores[True], arguments.risk, detector.verifier.description)
+
+    cut = with_detector(arguments, fitted)
+    cut.write(arguments.output)
+    unscored = len(rows) - cut.faithful - cut.hallucinated
+    print_result(
+        f"threshold {cut.threshold:g} flags at most {cut.risk:.3g} of faithful responses\n"
+        f"labels    {cut.faithful} faithful, {cut.hallucinated} hallucinated\n"
+        f"found     {cut.found} of {cut.hallucinated} hallucinated responses\n"
+        + (f"left out  {unscored} responses that could not be checked\n" if unscored else "")
+        + f"use it    halldetect check --threshold {arguments.output} ..."
+    )
+    return 0
+
+
+def _label(row: Row) -> bool:
+    """Return the label of a row; raise InputError for a row that cannot be used."""
+    if row.problem is not None:
+        raise InputError(f"row {row.number}: {row.problem}")
+    found = row.columns.get("hallucinated")
+    label = LABELS.get(str(found).lower())
+    if label is None:
+        raise InputError(f"row {row.number}: hallucinated must be true or false, not {found!r}")
+    return label

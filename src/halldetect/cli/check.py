@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 CHECK = """\
 Check a response against its source. Each is a file (text, Markdown, HTML, JSON, PDF, DOCX), the
-text itself, - for standard input, or with --allow-network a web address. Words that look like a
-file name but name no file are an error; --text takes both arguments as they are.
+text itself, or - for standard input. Words that look like a file name but name no file are an
+error; --text takes both arguments as they are.
 """
 COMPARE = """\
 Check two responses, A and B, against the same source, and show which claims differ and which of
@@ -78,7 +78,6 @@ _TEXTS = {
     ),
     "--question": value("TEXT", "the question that is answered; a bare answer is judged with it"),
     "--text": switch("the arguments are the texts themselves"),
-    "--allow-network": switch("fetch texts that are named by a web address"),
 }
 _REPAIR = {
     "--rewriter": value(
@@ -95,8 +94,7 @@ def add(commands: Any) -> None:
     """Add the commands of this module to the parser."""
     few = {flag: _SHOWN[flag] for flag in ("--json", "--html", "--quiet")}
     report, comparison = {"what to show": _SHOWN}, {"what to show": few}
-    changed = few | {"--markdown": _SHOWN["--markdown"]}
-    repair = {"how to repair": _REPAIR, "what to show": changed}
+    repair = {"how to repair": _REPAIR, "what to show": few}
     for name, run, help, description, texts, groups in (
         ("check", run_check, "check a response against its source", CHECK, _ONE, report),
         ("compare", run_compare, "compare two responses", COMPARE, "SOURCE A B", comparison),
@@ -126,7 +124,7 @@ def read_texts(
             f"{command} takes one SOURCE and {taken}, not {given} arguments; "
             "quote a text with spaces, and name further documents with --source"
         )
-    reader = TextArguments(literal=arguments.text, network=arguments.allow_network)
+    reader = TextArguments(literal=arguments.text)
     documents = [text for item in first for text in reader.read_documents(item, "source")]
     for item in arguments.source:
         documents += reader.read_named(item)
@@ -163,7 +161,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 def run_repair(arguments: argparse.Namespace) -> int:
     """Repair the response of the command line."""
-    from halldetect.render.repair_views import repair_html, repair_markdown, repair_terminal
+    from halldetect.render.repair_views import repair_html, repair_terminal
 
     documents, (response,) = read_texts(arguments, "repair")
     _require_possible(arguments)
@@ -180,7 +178,6 @@ def run_repair(arguments: argparse.Namespace) -> int:
     forms: Forms = {
         "json": repair.to_dict,
         "full": lambda: repair_terminal(repair),
-        "markdown": lambda: repair_markdown(repair),
         "html": lambda: repair_html(repair),
     }
     _show(arguments, forms)

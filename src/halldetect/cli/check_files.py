@@ -16,7 +16,6 @@ import argparse
 import subprocess
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,14 +61,6 @@ _OPTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer file and the files of its source."""
-
-    file: Path
-    sources: tuple[Path, ...]
-
-
 def add(commands: Any) -> None:
     """Add the command `check-files` to the parser."""
     help = "check answer files of a repository against their sources"
@@ -84,35 +75,35 @@ def run(arguments: argparse.Namespace) -> int:
     from halldetect.render.sarif import log_line
 
     require_writable(arguments.sarif)
-    answers = _chosen(find_answers(arguments.rules or Path(FILE_NAME)), arguments)
-    pairs = [_pair(answer) for answer in answers]
+    answers = find_answers(arguments.rules or Path(FILE_NAME))
+    changed = _changed(arguments)
+    chosen = [
+        (answer, sources)
+        for answer, sources in answers.items()
+        if changed is None or any(path.resolve() in changed for path in (answer, *sources))
+    ]
+    pairs = [_pair(*answer) for answer in chosen]
     if not pairs:
         ProgressDisplay(quiet=arguments.quiet).notice("no answer to check among these files")
     reports = with_detector(arguments, lambda detector: detector.check_many(pairs))
     checked = []
-    for answer, report in zip(answers, reports, strict=True):
-        checked.append(checked_file(report, answer.file))
-        short = f"{log_line(str(answer.file))}: {render.short(report)}\n"
+    for (answer, _), report in zip(chosen, reports, strict=True):
+        checked.append(checked_file(report, answer))
+        short = f"{log_line(str(answer))}: {render.short(report)}\n"
         print_result(github_notes(checked[-1]) if arguments.format == "github" else short)
     write_file(arguments.sarif, render.sarif_log(checked))
     return worst_status(report.verdict for report in reports)
 
 
-def _chosen(answers: list[Answer], arguments: argparse.Namespace) -> list[Answer]:
-    """Return the answers with changed text or sources; all if no files are named."""
+def _changed(arguments: argparse.Namespace) -> set[Path] | None:
+    """Return the changed files; None if no files are named."""
     if not arguments.files and arguments.since is None:
-        return answers
-    changed = {Path(name).resolve() for name in arguments.files}
+        return None
     for name in arguments.files:
         if not Path(name).exists():
             raise no_file(Path(name))
-    if arguments.since is not None:
-        changed |= _changed_since(arguments.since)
-    return [
-        answer
-        for answer in answers
-        if any(path.resolve() in changed for path in (answer.file, *answer.sources))
-    ]
+    changed = {Path(name).resolve() for name in arguments.files}
+    return changed | (set() if arguments.since is None else _changed_since(arguments.since))
 
 
 def _changed_since(commit: str) -> set[Path]:
@@ -134,26 +125,27 @@ def _git(*arguments: str) -> str:
     return done.stdout.decode("utf-8", "surrogateescape")
 
 
-def _pair(answer: Answer) -> Pair:
+def _pair(answer: Path, sources: list[Path]) -> Pair:
     from halldetect.inputs import Pair
 
     reader = TextArguments()
-    documents = [
-        document
-        for source in answer.sources
-        for document in reader.read_documents(str(source), "source", file=True)
-    ]
-    return Pair(documents, read_file(answer.file, "answer"))
+    read = (reader.read_documents(str(source), "source", file=True) for source in sources)
+    return Pair(
+        [document for documents in read for document in documents], read_file(answer, "answer")
+    )
 
 
-def find_answers(rules: Path) -> list[Answer]:
-    """Return the answers that a file of rules names; the first rule for a file counts."""
-    found: dict[Path, Answer] = {}
+def find_answers(rules: Path) -> dict[Path, list[Path]]:
+    """Return the answers that a file of rules names, each with the files of its source.
+
+    The first rule for a file counts.
+    """
+    found: dict[Path, list[Path]] = {}
     for files, sources in _read_rules(rules):
         for path in _matches(rules, files):
             if path not in found:
-                found[path] = Answer(path, tuple(_sources(rules, path, sources)))
-    return list(found.values())
+                found[path] = list(_sources(rules, path, sources))
+    return found
 
 
 def _sources(rules: Path, answer: Path, patterns: list[str]) -> Iterator[Path]:
@@ -181,15 +173,12 @@ def _read_rules(path: Path) -> Iterator[tuple[str, list[str]]]:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"{str(path)!r} is not TOML: {error}") from error
-    tables = data.get("answers")
-    if not isinstance(tables, list) or not tables or data.keys() != {"answers"}:
-        raise InputError(f"{str(path)!r} must have tables {_EXAMPLE}, and nothing else")
-    for table in tables:
-        if not isinstance(table, dict) or table.keys() != {"files", "sources"}:
-            raise InputError(f"{str(path)!r}: each [[answers]] has files and sources, nothing else")
-        files, sources = table["files"], table["sources"]
+    tables = data.get("answers") if len(data) == 1 else None
+    for table in tables if isinstance(tables, list) and tables else [{}]:
+        fields = dict(table) if isinstance(table, dict) else {}
+        files, sources = fields.pop("files", None), fields.pop("sources", None)
         patterns = [sources] if isinstance(sources, str) else sources
         texts = [files, *patterns] if isinstance(patterns, list) and patterns else [None]
-        if not all(isinstance(text, str) for text in texts):
-            raise InputError(f"{str(path)!r}: files is a pattern, sources a list of patterns")
-        yield files, patterns
+        if fields or not all(isinstance(text, str) for text in texts):
+            raise InputError(f"{str(path)!r} must have tables {_EXAMPLE}, and nothing else")
+        yield files, list(patterns)

@@ -1,4 +1,4 @@
-"""halldetect doctor: the installed parts, a test check, and its speed on this machine.
+"""halldetect doctor and models: the installed parts, a test check, and models by name.
 
 Modules that are slow to import are imported in the functions that need them.
 """
@@ -6,14 +6,16 @@ Modules that are slow to import are imported in the functions that need them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli import demo
-from halldetect.cli.exits import fail
+from halldetect.cli.exits import COULD_NOT_CHECK, fail
+from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_json, print_result
 from halldetect.cli.parser import add_command, switch
-from halldetect.errors import MissingExtra, ModelError, described
+from halldetect.cli.progress import ProgressDisplay
+from halldetect.errors import InputError, MissingExtra, ModelError, described
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -28,10 +30,21 @@ DEVELOPMENT_EXTRAS = frozenset({"browser", "fuzz", "release", "test", "train"})
 
 
 def add(commands: Any) -> None:
-    """Add the command `doctor` to the parser."""
+    """Add the commands of this module to the parser."""
     help = "examine this installation"
     options = {"": {"--json": switch("the findings as JSON")}}
     add_command(commands, "doctor", run_doctor, help, DESCRIPTION, groups=options, epilog=EPILOG)
+    description = "The models that can be used by name, and their state on this machine."
+    parser = add_command(commands, "models", None, "list, download and verify models", description)
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    add_command(actions, "list", run_list, "every model and its state")
+    names = {"nargs": "+", "metavar": "NAME", "help": "as `models list` shows it"}
+    options = {"": {"names": names, **QUIET}}
+    add_command(actions, "pull", run_pull, "download models into the cache", groups=options)
+    default = "models to verify (default: all in the cache, and the weights in the package)"
+    options = {"": {"names": {"nargs": "*", "metavar": "NAME", "help": default}}}
+    help = "read models in full and compare digests"
+    add_command(actions, "verify", run_verify, help, groups=options)
 
 
 def run_doctor(arguments: argparse.Namespace) -> int:
@@ -49,9 +62,8 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 def _text(found: dict[str, Any]) -> str:
     lines = [f"halldetect {found['version']}, Python {found['python']}"]
     lines.append(f"default check: {'works' if found['ok'] else 'does not work'}")
-    lines += ["", "verifiers", *(f"  {name}: {text}" for name, text in found["verifiers"].items())]
-    lines += ["", f"models (cache: {found['cache']})"]
-    lines += [f"  {name}: {state}" for name, state in found["models"].items()]
+    for title, key in (("verifiers", "verifiers"), (f"models (cache: {found['cache']})", "models")):
+        lines += ["", title, *(f"  {name}: {state}" for name, state in found[key].items())]
     installed = [name for name, missing in found["extras"].items() if not missing]
     lines += ["", f"extras installed: {', '.join(installed) or 'none'}"]
     if others := [name for name, missing in found["extras"].items() if missing]:
@@ -60,13 +72,7 @@ def _text(found: dict[str, Any]) -> str:
 
 
 def diagnose() -> dict[str, Any]:
-    """Examine this installation without downloading or changing anything.
-
-    Returns:
-        `ok` and the `problem` of the default check; `verifiers`: the library and the device each
-        would use, or the reason why it is not usable; `models`: the state of each; `extras`: the
-        unmet requirements of each.
-    """
+    """Examine this installation without downloading or changing anything."""
     import platform
 
     from halldetect import models
@@ -97,37 +103,29 @@ def check_problem(detector: Detector) -> str | None:
 
 
 def extras() -> dict[str, list[str]]:
-    """Return the optional parts of the package with their unmet requirements."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        offered = distribution(PACKAGE).metadata.get_all("Provides-Extra") or []
-    except PackageNotFoundError:
-        return {}
-    names = sorted(set(offered) - DEVELOPMENT_EXTRAS)
-    return {name: list(dict.fromkeys(_missing(PACKAGE, name))) for name in names}
-
-
-def _missing(package: str, extra: str) -> Iterator[str]:
-    """Yield the unmet requirements of an extra, and of extras that it refers to."""
+    """Return the optional parts of the package, each with its packages that are not installed."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     from packaging.requirements import Requirement
 
-    for needed in map(Requirement, distribution(package).requires or ()):
-        marker = needed.marker
-        of_extra = marker and marker.evaluate({"extra": extra})
-        if not marker or not of_extra or marker.evaluate({"extra": ""}):
-            continue
+    def is_missing(name: str) -> bool:
         try:
-            version = distribution(needed.name).version
+            return not distribution(name)
         except PackageNotFoundError:
-            yield f"{needed.name}{needed.specifier}"
-            continue
-        if not needed.specifier.contains(version, prereleases=True):
-            yield f"{needed.name}{needed.specifier} (found {version})"
-        for nested in needed.extras - {extra}:
-            yield from _missing(needed.name, nested)
+            return True
+
+    if is_missing(PACKAGE):
+        return {}
+    package = distribution(PACKAGE)
+    found: dict[str, list[str]] = {
+        name: [] for name in sorted(package.metadata.get_all("Provides-Extra") or [])
+    }
+    for needed in map(Requirement, package.requires or ()):
+        if needed.marker is not None and is_missing(needed.name):
+            for name, missing in found.items():
+                if needed.marker.evaluate({"extra": name}):
+                    missing.append(f"{needed.name}{needed.specifier}")
+    return {name: missing for name, missing in found.items() if name not in DEVELOPMENT_EXTRAS}
 
 
 def _models() -> dict[str, str]:
@@ -177,5 +175,76 @@ def _plan_large() -> str:
             f"its language model is {state}: halldetect models pull {LARGE} downloads {size}"
         )
     device = torch_device("auto")
-    runtime = {"onnx": "onnxruntime", "openvino": "OpenVINO", "torch": "PyTorch"}
-    return f"{runtime.get(chosen_runtime(device), 'another library')} on {device}"
+    return f"{chosen_runtime(device)} on {device}"
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """Print the verifiers in the package and every model of the cache with its state."""
+    from halldetect import models
+    from halldetect.models import integrity
+
+    rows = [("NAME", "STATE", "SIZE", "LICENCE")]
+    for name in models.shipped_names():
+        files = (integrity.WEIGHTS / name).rglob("*")
+        size = models.megabytes(sum(file.stat().st_size for file in files))
+        needs = f", needs {models.find(name).name}" if models.is_known(name) else ""
+        rows.append((name, f"in the package{needs}", size, ""))
+    for status in models.status():
+        entry = status.entry
+        # `--extractor gguf` selects this one.
+        name = entry.name + (" (gguf)" if entry.name == models.DEFAULT_EXTRACTOR else "")
+        rows.append((name, str(status.state), models.megabytes(entry.bytes), entry.licence))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    print_result("\n".join([*lines, "", f"cache: {models.home()}"]) + "\n")
+    return 0
+
+
+def run_pull(arguments: argparse.Namespace) -> int:
+    """Download models into the cache."""
+    from halldetect import models
+
+    _require_known(arguments.names)
+    for name in arguments.names:
+        with ProgressDisplay(quiet=arguments.quiet) as display:
+            path = models.pull(name, display.download)
+        print_result(f"{path}\n")
+    return 0
+
+
+def run_verify(arguments: argparse.Namespace) -> int:
+    """Read whole models and compare their digests."""
+    from halldetect import models
+    from halldetect.models import integrity
+
+    shipped = models.shipped_names()
+    _require_known([name for name in arguments.names if name not in shipped])
+    absent = models.State.ABSENT
+    cached = [item.entry.name for item in models.status() if item.state is not absent]
+    status = 0
+    for name in arguments.names or [*shipped, *cached]:
+        try:
+            if name in shipped:
+                digest = integrity.joint_digest(models.require_shipped(name))
+                print_result(f"{name}: sha256 {digest}, in the package\n")
+            # `large` is both: an adapter in the package, on a model in the cache.
+            if name not in shipped or (arguments.names and models.is_known(name)):
+                entry = models.find(name)
+                print_result(f"{entry.name}: sha256 {entry.sha256} {models.verify(name)}\n")
+        except ModelError as error:
+            status = fail(error, COULD_NOT_CHECK)
+    return status
+
+
+def _require_known(names: Sequence[str]) -> None:
+    """Raise InputError for an unknown name before any work."""
+    from halldetect import models
+
+    for name in names:
+        try:
+            models.find(name)
+        except ModelError as error:
+            raise InputError(str(error)) from error

@@ -10,7 +10,7 @@ from typing import Any
 from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_result, require_writable
 from halldetect.cli.parser import add_command, name_argument, path_argument, switch, value
-from halldetect.cli.progress import ProgressDisplay
+from halldetect.cli.progress import ProgressDisplay, plain_line
 from halldetect.cli.text_arguments import no_file
 
 BUILD = """\
@@ -39,7 +39,8 @@ def add(commands: Any) -> None:
     add_command(actions, "build", run_build, help, BUILD, usage, {"": _BUILD})
     named, help = {"": {"index": _INDEX, "names": _NAMES}}, "remove documents from an index"
     add_command(actions, "remove", run_remove, help, groups=named)
-    add_command(actions, "info", run_info, "describe an index", groups={"": {"index": _INDEX}})
+    help = "describe an index and list its documents"
+    add_command(actions, "info", run_info, help, groups={"": {"index": _INDEX}})
 
 
 def run_build(arguments: argparse.Namespace) -> int:
@@ -82,10 +83,12 @@ def run_remove(arguments: argparse.Namespace) -> int:
 
 
 def run_info(arguments: argparse.Namespace) -> int:
-    """Print the contents of an index."""
+    """Print the description of an index and the names of its documents."""
     from halldetect.knowledge.builder import open_index
 
     with closing(open_index(arguments.index)) as index:
         lines = [f"{name}: {value}" for name, value in index.description.items()]
+        found = index.execute("SELECT name FROM documents ORDER BY name")
+        lines += ["", *(f"  {plain_line(name)}" for (name,) in found)]
     print_result("\n".join(lines) + "\n")
     return 0

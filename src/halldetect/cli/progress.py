@@ -10,16 +10,12 @@ import shutil
 import sys
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING
-
-from halldetect.verification.remaining_time import RemainingTime
-
-if TYPE_CHECKING:
-    from halldetect.batch.counts import RowCounts
 
 PLAIN_SECONDS = 5.0
 # Shorter work ends before anyone can read a bar.
 DELAY_SECONDS = 0.3
+# Below either of these, the remaining time is not known yet.
+_MIN_SECONDS, _MIN_FRACTION = 2.0, 0.02
 _BAR_WIDTH = 28
 LOADING_PHASES = ("fetch", "convert")
 _TASKS = {
@@ -40,9 +36,9 @@ class ProgressDisplay:
         self._is_terminal = not self._quiet and sys.stderr.isatty()
         self._drawn = False
         self._began = self._last_line = monotonic()
-        self._announced = ""
-        self._phase = ""
-        self._remaining = RemainingTime(0.0)
+        self._task: str | None = None
+        # When the task began, and the fraction that was done then.
+        self._start = (self._began, 0.0)
 
     def __enter__(self) -> ProgressDisplay:
         return self
@@ -54,13 +50,28 @@ class ProgressDisplay:
         """Print a line for the user."""
         if not self._quiet:
             self.clear()
-            _write(f"halldetect: {line}\n")
+            _write(f"halldetect: {plain_line(line)}\n")
 
     def update(
-        self, task: str, detail: str, fraction: float | None, *, at_once: bool = False
+        self,
+        task: str,
+        detail: str,
+        fraction: float | None,
+        *,
+        at_once: bool = False,
+        restart: bool = False,
     ) -> None:
-        """Show the state of a task; a plain line only every few seconds, unless `at_once`."""
+        """Show the state of a task and its remaining time.
+
+        A plain line is printed only every few seconds, unless `at_once`. With `restart`, the clock
+        of the task begins again: all before was done by an earlier run.
+        """
         now = monotonic()
+        if restart or task != self._task:
+            self._task, self._start = task, (now, fraction or 0.0)
+        spent, done = now - self._start[0], (fraction or 0.0) - self._start[1]
+        if fraction is not None and spent >= _MIN_SECONDS and done >= _MIN_FRACTION:
+            detail += f", about {duration_text(spent * (1 - fraction) / done)} left"
         line = ": ".join(filter(None, (task, detail)))
         if self._is_terminal:
             if now - self._began >= DELAY_SECONDS:
@@ -80,71 +91,27 @@ class ProgressDisplay:
 
     def phase(self, phase: str, done: int, total: int) -> None:
         """Show the phase of a detector and the units done."""
-        if phase != self._phase:
-            self._phase, self._remaining = phase, RemainingTime(monotonic())
         task, fraction = _TASKS.get(phase, phase), done / total if total else None
         if phase in LOADING_PHASES:
             return self.download(done, total, task)
-        left = self._remaining.seconds(fraction, monotonic())
-        detail = "" if fraction is None else f"{fraction:.0%}"
-        detail += "" if left is None else f", about {duration_text(left)} left"
-        self.update(task, detail, fraction)
+        self.update(task, "" if fraction is None else f"{fraction:.0%}", fraction)
 
     def download(self, done: int, total: int | None, what: str) -> None:
         """Show the bytes of a download; print the first line of each task at once."""
-        at_once, self._announced = what != self._announced, what
-        sizes = [_megabytes(done)] if done else []
-        sizes += [] if total is None else [_megabytes(total)]
-        self.update(what, " of ".join(sizes), done / total if total else None, at_once=at_once)
-
-
-class _PaceDisplay:
-    """Shows rows done, their rate and the time left."""
-
-    def __init__(self, display: ProgressDisplay, task: str = "") -> None:
-        self._display = display
-        self._task = task
-        self.begin(0, None)
-
-    def begin(self, rows: int, fraction: float | None) -> None:
-        """Start the clock after the rows of an earlier run."""
-        self._began = monotonic()
-        self._rows_before, self._fraction_before = rows, fraction or 0.0
-
-    def _show(self, rows: str, done: int, fraction: float | None, end: str, at_once: bool) -> None:
-        seconds = monotonic() - self._began
-        parts = [rows, rate_text(done - self._rows_before, seconds)]
-        if fraction is not None and fraction > self._fraction_before and seconds > 0:
-            left = seconds * (1 - fraction) / (fraction - self._fraction_before)
-            parts.append(f"{duration_text(left)} left")
-        detail = ", ".join(filter(None, (*parts, end)))
-        self._display.update(self._task, detail, fraction, at_once=at_once)
-
-
-class RowsDisplay(_PaceDisplay):
-    """Shows the rows done of a known total."""
-
-    def advance(self, done: int, total: int) -> None:
-        """Show the number of rows done."""
+        sizes = [f"{size // 1_000_000:,} MB" for size in (done, total) if size]
         fraction = done / total if total else None
-        self._show(f"{done}/{total} rows", done, fraction, "", done == total)
+        self.update(what, " of ".join(sizes), fraction, at_once=what != self._task)
+
+    def rows(self, task: str, done: int, total: int) -> None:
+        """Show the rows done of a known total."""
+        fraction = done / total if total else None
+        self.update(task, f"{done}/{total} rows", fraction, at_once=done == total)
 
 
-class BatchDisplay(_PaceDisplay):
-    """Shows the rows done and the hallucination rate of a batch run."""
-
-    def advance(self, counts: RowCounts, fraction: float | None) -> None:
-        """Show the rows done."""
-        rate = "" if counts.rate is None else f"{counts.rate:.0%} hallucinated"
-        self._show(f"{counts.rows:,} rows", counts.rows, fraction, rate, False)
-
-
-def rate_text(rows: int, seconds: float) -> str:
-    """Return a rate, such as `3.1 rows/s` or `2.5 s/row`; empty if nothing is done."""
-    if rows <= 0 or seconds <= 0:
-        return ""
-    rate = rows / seconds
-    return f"{rate:,.1f} rows/s" if rate >= 1 else f"{1 / rate:,.1f} s/row"
+def plain_line(text: object) -> str:
+    """Return a text on one line, without characters that could drive a terminal."""
+    line = " ".join(str(text).split())
+    return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
 
 def duration_text(seconds: float) -> str:
@@ -155,10 +122,6 @@ def duration_text(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02} min"
-
-
-def _megabytes(size: int) -> str:
-    return f"{size // 1_000_000:,} MB"
 
 
 def _write(text: str) -> None:

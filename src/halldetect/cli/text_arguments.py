@@ -1,4 +1,4 @@
-"""The texts that a command reads: arguments, standard input, files and web pages."""
+"""The texts that a command reads: arguments, standard input and files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halldetect.errors import CheckError, InputError
+from halldetect.errors import InputError
 from halldetect.reading.html_page import ENDINGS as HTML_ENDINGS
 from halldetect.reading.html_page import html_text
 from halldetect.reading.office_files import read_pages
@@ -32,21 +32,16 @@ _FILE_ENDING = re.compile(
 _ANY_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 _MAX_NAME_LENGTH = 255
-_FETCH_SECONDS = 30.0
-_MAX_FETCHED = 20_000_000
 
 
 class TextArguments:
     """Reads arguments as text: `-` is standard input, once; a file; or the text itself.
 
-    Args:
-        literal: whether every argument is the text itself.
-        network: whether a web address may be fetched.
+    If `literal`, every argument is the text itself.
     """
 
-    def __init__(self, *, literal: bool = False, network: bool = False) -> None:
+    def __init__(self, *, literal: bool = False) -> None:
         self._literal = literal
-        self._network = network
         self._stdin_taken = False
 
     def read(self, argument: str, what: str) -> str:
@@ -79,7 +74,7 @@ class TextArguments:
     def _read(
         self, argument: str, what: str, *, file: bool = False
     ) -> tuple[str | None, list[str]]:
-        """Return the name of the file or web page, if it is one, and the pages of the text."""
+        """Return the name of the file, if it is one, and the pages of the text."""
         if not file and (self._literal or not argument.strip()):
             return None, [argument]  # Path("") would be the current folder
         if argument == "-":
@@ -88,7 +83,8 @@ class TextArguments:
         if _exists(path):
             return path.name, _file_pages(path, what)
         if _WEB_ADDRESS.fullmatch(argument):
-            return argument, self._fetch(argument, what)
+            advice = "save the page to a file, or add --text to check these very words"
+            raise InputError(f"{what}: {argument!r} is a web address; {advice}")
         if file:
             raise no_file(path, what)
         if looks_like_path(argument):
@@ -106,35 +102,6 @@ class TextArguments:
         except OSError as error:
             raise InputError(f"{what}: standard input cannot be read: {error.strerror}") from error
         return _decode(data, f"{what}: standard input")
-
-    def _fetch(self, address: str, what: str) -> list[str]:
-        """Fetch a page of at most 20 MB; fail after 30 seconds without data."""
-        from http.client import HTTPException
-        from urllib.error import HTTPError
-        from urllib.request import Request, urlopen
-
-        from halldetect import __version__
-        from halldetect.models.store import offline
-
-        place = f"{what}: {address!r}"
-        if not self._network:
-            advice = "--allow-network fetches it, --text takes these very words"
-            raise InputError(f"{place} is a web address; {advice}")
-        if offline():
-            raise InputError(f"{place}: HALLDETECT_OFFLINE forbids fetching it")
-        request = Request(address, headers={"User-Agent": f"halldetect/{__version__}"})
-        try:
-            with urlopen(request, timeout=_FETCH_SECONDS) as answer:  # redirects stay on http(s)
-                data = answer.read(_MAX_FETCHED + 1)
-                headers = answer.headers
-        except HTTPError as error:
-            raise CheckError(f"{place} answered with status {error.code}") from error
-        except (OSError, HTTPException, ValueError) as error:
-            raise CheckError(f"{place} cannot be fetched: {error}") from error
-        if len(data) > _MAX_FETCHED:
-            raise CheckError(f"{place} is larger than {_MAX_FETCHED:,} bytes")
-        html = headers.get_content_type() in ("text/html", "application/xhtml+xml")
-        return _pages(data, place, html=html, encoding=headers.get_content_charset())
 
 
 def read_file(path: Path, what: str) -> str:
@@ -154,14 +121,11 @@ def _file_pages(path: Path, what: str) -> list[str]:
         raise InputError(f"{what}: no permission to read {str(path)!r}") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{what}: cannot read {str(path)!r}: {error}") from error
-    return _pages(data, f"{what}: {str(path)!r}", html=path.suffix.lower() in HTML_ENDINGS)
-
-
-def _pages(data: bytes, place: str, *, html: bool, encoding: str | None = None) -> list[str]:
+    place = f"{what}: {str(path)!r}"
     pages = read_pages(data, place)
     if pages is None:
-        text = _decode(data, place, encoding)
-        pages = [html_text(text)[1]] if html else [text]
+        text = _decode(data, place)
+        pages = [html_text(text)[1]] if path.suffix.lower() in HTML_ENDINGS else [text]
         if pages[0] or not text.strip():
             return pages
     if not any(pages):
@@ -169,15 +133,10 @@ def _pages(data: bytes, place: str, *, html: bool, encoding: str | None = None) 
     return pages
 
 
-def _decode(data: bytes, place: str, encoding: str | None = None) -> str:
-    """Decode UTF-8, or the encoding of a byte order mark, else that of a server."""
-    try:
-        encoding = codecs.lookup(encoding or "utf-8").name
-        "".encode(encoding)
-    except LookupError:  # unknown, or not an encoding of text
-        encoding = "utf-8"
+def _decode(data: bytes, place: str) -> str:
+    """Decode UTF-8, or the encoding of a byte order mark."""
     announced = (known for mark, known in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
-    encoding = next(announced, encoding)
+    encoding = next(announced, "utf-8")
     if encoding == "utf-8" and b"\x00" in data:
         raise InputError(f"{place} is a binary file; extract its text first")
     try:

@@ -35,7 +35,6 @@ from halldetect.render.phrases import (
     summary,
     unchecked_lines,
 )
-from halldetect.render.text_layout import text_layout
 from halldetect.report import Report, Status
 
 # In the order of execution; the page of the service uses the same files.
@@ -51,14 +50,10 @@ _LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
 
 @dataclass(frozen=True, slots=True)
 class CheckRecord:
-    """Facts about a check that the report does not hold.
+    """Facts about a check that the report does not hold: its time, and the review.
 
-    Attributes:
-        checked_at: time of the check, with its time zone.
-        response_name: name of the file with the response.
-        decisions: `agree` or `disagree` of the reviewer, by number of the claim from 1.
-        note: note of the reviewer.
-        reviewer: name of the reviewer.
+    `response_name` is the file with the response. `decisions` has `agree` or `disagree` of the
+    reviewer by number of the claim, from 1.
     """
 
     checked_at: datetime | None = None
@@ -85,25 +80,12 @@ class Piece(NamedTuple):
 
 
 def html(report: Report, record: CheckRecord | None = None) -> str:
-    """Return the whole report as one self-contained page.
-
-    Args:
-        report: the report.
-        record: when the check was made, and of which file; for the static sheet.
-    """
+    """Return the whole report as one self-contained page; `record` is for its static sheet."""
     return _page(report, record or CheckRecord(), "".join(map(asset, STYLES)))
 
 
 def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
-    """Return the static sheet of the page as a PDF file.
-
-    Args:
-        report: the report.
-        record: when the check was made, and of which file.
-
-    Raises:
-        MissingExtra: if WeasyPrint or the Pango library that it needs is not installed.
-    """
+    """Return the static sheet of the page as a PDF file; raise MissingExtra without WeasyPrint."""
     weasyprint = load_weasyprint()
     # Paper is always light, and WeasyPrint does not implement light-dark().
     style = _LIGHT_COLOUR.sub(r"\1", "".join(map(asset, STYLES)))
@@ -113,11 +95,7 @@ def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
 
 
 def load_weasyprint() -> Any:
-    """Return the module that makes PDF files.
-
-    Raises:
-        MissingExtra: if it, or the Pango library that it needs, is not installed.
-    """
+    """Return the module that makes PDF files; raise MissingExtra without it or without Pango."""
     try:
         import weasyprint
     except (ImportError, OSError) as error:
@@ -134,10 +112,6 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
     """Return the data that the script of the page reads: the report, and `view` to show it.
 
     The passage of a claim is a place in a document, under `view`; other evidence is left out.
-
-    Args:
-        report: the report.
-        passages: the passages of its documents, if already read.
     """
     passages, data = passages or Passages(report), report.to_dict()
     for item in data["claims"]:
@@ -161,10 +135,6 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
             }
             for item in items
         ],
-        "layout": {
-            "response": text_layout(report.response),
-            "documents": [text_layout(text) for text in report.documents],
-        },
         "facts": facts(report),
     }
     return data

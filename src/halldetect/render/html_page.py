@@ -37,25 +37,12 @@ def shared_style() -> str:
 
 
 def html_page(
-    package: str,
-    template: str,
-    *,
-    title: str,
-    style: str,
-    script: str = "",
-    **values: Any,
+    package: str, template: str, *, title: str, style: str, script: str = "", **values: Any
 ) -> str:
-    """Render a page.
+    """Render a template of a package, which extends `base.html.jinja`.
 
     Every text that the template prints is escaped, and its control characters are made visible.
-
-    Args:
-        package: package whose folder `templates` holds the template.
-        template: file name of the template, which extends `base.html.jinja`.
-        title: title of the page.
-        style: text of its style sheet; `shared_style()` is the common part.
-        script: text of its script; the template prints it as `{{ script }}`.
-        values: further values for the template.
+    `shared_style()` is the common part of `style`.
     """
     from markupsafe import Markup
 

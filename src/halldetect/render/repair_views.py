@@ -9,9 +9,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from halldetect.render.html_page import asset, html_page, shared_style
-from halldetect.render.markdown import escape
 from halldetect.render.passages import shorten
-from halldetect.render.phrases import one_line, visible
+from halldetect.render.phrases import document_name, one_line, visible
 from halldetect.render.terminal import new_console, printed, wants_color
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair
 from halldetect.report import Status
@@ -142,33 +141,6 @@ def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | N
     return printed(console)
 
 
-def repair_markdown(repair: Repair) -> str:
-    """Return a repair as GitHub Markdown, deletions struck out and insertions in bold."""
-    view = repair_view(repair)
-    parts = [f"# {view['headline']}", f"**{escape(view['summary'])}**"]
-    if view["pieces"]:
-        lines = "".join(map(_marked, view["pieces"])).strip().splitlines()
-        parts += ["## Changes", "\n".join(f"> {line}" for line in lines)]
-    for change in view["changes"]:
-        after = "" if change["after"] is None else f" → “{escape(change['after'])}”"
-        remarks = "".join(f"\n  - {escape(line)}" for line in change["remarks"])
-        parts.append(f"- {change['action']}: “{escape(change['before'])}”{after}{remarks}")
-    if repair.text is not None:
-        lines = repair.text.strip().splitlines()
-        parts += ["## New text", "\n".join(f"> {escape(line)}" for line in lines)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _marked(piece: Piece) -> str:
-    """Return a piece as Markdown, with white space outside its marks."""
-    mark, text = {SAME: "", DELETED: "~~", INSERTED: "**"}[piece["kind"]], piece["text"]
-    if not mark or text.isspace():
-        parts = re.split(r"(\s+)", text)
-        return "".join(part if part.isspace() else escape(part) for part in parts)
-    before, _, after = text.partition(text.strip())
-    return f"{before}{mark}{escape(text.strip())}{mark}{after}"
-
-
 def repair_html(repair: Repair) -> str:
     """Return a repair as one HTML page: the marked text and a list of changes."""
     return html_page(
@@ -185,7 +157,7 @@ def _remarks(repair: Repair, change: Change) -> list[str]:
     remarks = [f"why: {one_line(change.why or '')}"]
     if change.evidence is not None:
         quote = shorten(change.evidence.text, change.before, _QUOTE_LIMIT)
-        name = repair.original.document_name(change.evidence.document)
+        name = document_name(repair.original, change.evidence.document)
         remarks.append(f"{name}: “{one_line(quote)}”")
     if change.method is not None:
         remarks.append(f"how: {_HOW[change.method]}")

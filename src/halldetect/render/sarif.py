@@ -15,13 +15,7 @@ from typing import Any
 from halldetect._version import __version__
 from halldetect.reading.document import Span
 from halldetect.render.passages import Passages
-from halldetect.render.phrases import (
-    STATE_MEANING,
-    one_line,
-    score_line,
-    summary,
-    unchecked_lines,
-)
+from halldetect.render.phrases import STATE_MEANING, one_line, score_line, summary, unchecked_lines
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
 
@@ -44,12 +38,8 @@ _RULES = {
 class CheckedFile:
     """The report on a response, and the file that the response is in.
 
-    Attributes:
-        report: the report.
-        uri: the file, relative to the folder of the run or absolute; without one, the log holds
-            the text of the response.
-        lines: whether places in the text of the response are places in the file; False for a PDF
-            file.
+    `uri` is relative to the folder of the run or absolute; without one, the log holds the text of
+    the response. `lines` is False if places in the text are not places in the file, as for PDF.
     """
 
     report: Report
@@ -84,10 +74,8 @@ def _artifact(file: CheckedFile, index: int) -> dict[str, Any]:
     report = file.report
     text = {"contents": {"text": report.response}}
     found = {name: getattr(report, name) for name in ("verdict", "score", "threshold")}
-    return {
-        **(text if file.uri is None else {"location": file.location(index)}),
-        "properties": found,
-    }
+    where = text if file.uri is None else {"location": file.location(index)}
+    return {**where, "properties": found}
 
 
 def _invocation(files: Sequence[CheckedFile]) -> dict[str, Any]:
@@ -155,12 +143,8 @@ def _region(text: str, span: Span) -> dict[str, int]:
 def github(report: Report, path: str | None = None, *, lines: bool = True) -> str:
     """Return a line for the log, and a workflow command per claim that is not backed.
 
-    A response that could not be checked is an error.
-
-    Args:
-        report: the report.
-        path: the file of the response, as seen from the root of the repository.
-        lines: whether places in the text of the response are places in the file.
+    A response that could not be checked is an error. `path` is the file of the response, as seen
+    from the root of the repository; `lines` as of `CheckedFile`.
     """
     verdict = f"{report.verdict} ({score_line(report)}). {summary(report)}"
     file = {} if path is None else {"file": path}

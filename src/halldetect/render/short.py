@@ -19,13 +19,7 @@ def short(report: Report) -> str:
 
 
 def claim_line(report: Report, claim: ClaimReport, passages: Passages | None = None) -> str:
-    """Return a claim, its state and its passage on one line.
-
-    Args:
-        report: the report of the claim.
-        claim: one of its claims.
-        passages: reads the documents once for several claims.
-    """
+    """Return a claim of a report, its state and its passage on one line."""
     return _line((passages or Passages(report)).show(0, claim, _MAX_PASSAGE))
 
 

@@ -45,11 +45,8 @@ STYLE: dict[str, str] = {  # by state or verdict
 def terminal(report: Report, *, width: int | None = None, color: bool | None = None) -> str:
     """Return the report as text for a terminal.
 
-    Args:
-        report: the report.
-        width: columns; None takes those of the terminal, up to 100.
-        color: whether to use colours; None uses them if standard output is a terminal that shows
-            them and NO_COLOR is not set.
+    By default, `width` is that of the terminal, up to 100 columns, and there are colours if
+    standard output is a terminal that shows them and NO_COLOR is not set.
     """
     console = new_console(width, wants_color() if color is None else color)
     _headline(console, report)

@@ -10,13 +10,14 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.exits import interruptible
 from halldetect.cli.options import add_option, configuration_for
 from halldetect.cli.output import print_result
-from halldetect.cli.progress import ProgressDisplay, RowsDisplay
+from halldetect.cli.progress import ProgressDisplay
 from halldetect.config import PAPER_EXTRACTOR, options
 from halldetect.errors import ConfigurationError, InputError
 from halldetect_bench.cli import results
@@ -219,14 +220,13 @@ def _run_one(
     from halldetect_bench.predictions import portable_command
     from halldetect_bench.runner import run
 
-    progress = RowsDisplay(display, f"{dataset}, {method.description['name']}").advance
     outcome = run(
         dataset,
         rows,
         method,
         arguments.out,
         batch=arguments.batch,
-        progress=progress,
+        progress=partial(display.rows, f"{dataset}, {method.description['name']}"),
         command=portable_command("halldetect", sys.argv[1:]),
         sample={"rows": len(rows), "of": count, "seed": arguments.seed},
     )

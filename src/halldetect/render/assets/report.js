@@ -126,11 +126,10 @@ class ReportView {
       (names[place] ? visible(names[place]) : null) ??
       (report.documents.length === 1 ? "Source" : `Document ${place + 1}`);
     this.status = (index) => report.claims[index].status;
-    const { layout } = report.view;
     const source = (...stretch) => this.dressSource(...stretch);
-    this.panes = report.documents.map((text, place) => new TextPane(text, source, layout.documents[place]));
+    this.panes = report.documents.map((text) => new TextPane(text, source));
     const response = (...stretch) => this.dressResponse(...stretch);
-    this.response = new TextPane(report.response, response, layout.response);
+    this.response = new TextPane(report.response, response);
     this.passages = report.claims.map((claim, index) => {
       const found = report.view.claims[index].passage;
       return found && { place: found[0], ...this.panes[found[0]].units(found.slice(1)), index };
@@ -190,7 +189,6 @@ class ReportView {
     );
     this.below = element("div", { class: "list" }, this.cardList, this.pages, ...notes);
     const title = claims.length ? plural(claims.length, "claim", "claims") : "No claims";
-    const raw = rawSwitch("response", [this.response], () => this.dressState());
     return element(
       "main",
       { class: "columns" },
@@ -200,7 +198,7 @@ class ReportView {
         element(
           "section",
           { class: "panel response", "aria-label": "Response" },
-          element("header", {}, element("h2", {}, "Response"), raw),
+          element("header", {}, element("h2", {}, "Response")),
           this.response.node,
         ),
         element(
@@ -226,11 +224,10 @@ class ReportView {
       const go = () => section.scrollIntoView({ block: "start" });
       jumps.append(textButton({ "aria-label": `Go to ${this.name(place)}` }, go, String(place + 1)));
     });
-    const raw = rawSwitch("source", this.panes, () => {});
     return element(
       "section",
       { class: "panel source", "aria-label": "Source" },
-      element("header", {}, element("h2", {}, "Source"), this.panes.length > 1 ? jumps : null, raw),
+      element("header", {}, element("h2", {}, "Source"), this.panes.length > 1 ? jumps : null),
       this.scroller,
     );
   }
@@ -408,20 +405,6 @@ function setAddress(address) {
   } catch {
     // a page inside a sandboxed frame has no address of its own
   }
-}
-
-/** A button that shows Markdown as people read it or raw; none for plain texts. */
-function rawSwitch(name, panes, after) {
-  if (!panes.some((pane) => pane.layout)) return null;
-  const label = { class: "raw", "aria-pressed": "false", "aria-label": `Raw text of the ${name}` };
-  const toggle = () => {
-    const raw = button.getAttribute("aria-pressed") === "false";
-    button.setAttribute("aria-pressed", String(raw));
-    for (const pane of panes) pane.show(!raw);
-    after();
-  };
-  const button = textButton(label, toggle, "Raw text");
-  return button;
 }
 
 // In a report file the data is in the page; elsewhere the page makes its own ReportView.
