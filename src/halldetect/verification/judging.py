@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
 from halldetect.verification.planning import FittedTask, Kind, Task
-from halldetect.verification.tokens import token_verifier
 from halldetect.verification.windows import Window
 
 # The answer for a statement that the source makes word for word.
@@ -94,8 +93,8 @@ def verify(
         new = [pair for texts, pair in pairs.items() if texts not in answers]
         new.sort(key=lambda pair: pair.texts if whole else (-pair.size, pair.texts))
         for batch in _batches(new, getattr(verifier, "pairs_at_once", None)):
-            found = _judge(verifier, batch)
-            answers.update(zip((pair.texts for pair in batch), found, strict=True))
+            texts = [pair.texts for pair in batch]
+            answers.update(zip(texts, verifier.judge(texts), strict=True))
             judged += sum(pair.size for pair in batch)
             if progress is not None:
                 progress(judged, max(expected, judged))
@@ -124,13 +123,6 @@ def _batches(pairs: Sequence[_Pair], pairs_at_once: int | None) -> Iterator[list
         tokens += pair.size
     if batch:
         yield batch
-
-
-def _judge(verifier: Verifier, pairs: Sequence[_Pair]) -> list[Probabilities]:
-    by_tokens = token_verifier(verifier)
-    if by_tokens is None:
-        return verifier.judge([pair.texts for pair in pairs])
-    return by_tokens.judge_tokens([pair.fitted.pair_tokens(pair.at, pair.window) for pair in pairs])
 
 
 class _Run:

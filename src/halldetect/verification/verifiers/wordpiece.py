@@ -33,11 +33,7 @@ _NORMALIZER = {
 
 
 class WordPieceEncoder:
-    """Turns texts into token numbers, as `encoding.PairEncoder` does.
-
-    The tokens of a text are those of its parts between plain spaces, so that a pair can also be
-    made of tokens (`frame`).
-    """
+    """Turns texts into token numbers, as `encoding.PairEncoder` does."""
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         """Use the content of a `tokenizer.json`; raise ValueError if it is of another kind."""
@@ -88,15 +84,14 @@ class WordPieceEncoder:
             if self._unknown in self._spell(word) and any(map(str.isalnum, word))
         ]
 
-    def frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
-        """Return a pair as the model reads it, from the tokens of its texts."""
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Return each pair as the model reads it."""
+        return [self._frame(*self.tokenize(pair)) for pair in pairs]
+
+    def _frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
         first = (self._start, *premise, *[self._end] * (1 if self._is_bert else 2))
         second = (*hypothesis, self._end)
         return Encoded(first + second, (0,) * len(first) + (int(self._is_bert),) * len(second))
-
-    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """Return each pair as the model reads it."""
-        return [self.frame(*self.tokenize(pair)) for pair in pairs]
 
     def _spell(self, word: str) -> tuple[int, ...]:
         tokens = self._remembered.get(word)
