@@ -32,25 +32,15 @@ DEFAULT_THRESHOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option as a command line, a service or a client offers it.
-
-    Attributes:
-        name: The field of `Configuration`.
-        flag: The flag on the command line; None if it is not offered there.
-        help: A line of help, without the default.
-        parse: Converts text to the value; raises ValueError with an explanation.
-        default: The default of `Configuration`.
-        metavar: The value in a usage line.
-        choices: The allowed values; empty if any value is allowed.
-    """
+    """An option as a command line, a service or a client offers it."""
 
     name: str
-    flag: str | None
-    help: str
-    parse: Callable[[str], Any]
     default: Any
+    help: str  # without the default
+    flag: str | None  # None if the command line does not offer it
+    parse: Callable[[str], Any] = str  # raises ValueError with an explanation
     metavar: str | None = None
-    choices: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()  # empty if any value is allowed
 
     @property
     def default_text(self) -> str | None:
@@ -58,18 +48,9 @@ class Option:
         return None if self.default is None or self.flag is None else str(self.default)
 
 
-def _option(
-    default: Any,
-    help: str,
-    *,
-    flag: str | None,
-    parse: Callable[[str], Any] = str,
-    metavar: str | None = None,
-    choices: tuple[str, ...] = (),
-) -> Any:
+def _option(default: Any, help: str, **about: Any) -> Any:
     """Declare a field of `Configuration`; the arguments are those of `Option`."""
-    about = {"help": help, "flag": flag, "parse": parse, "metavar": metavar, "choices": choices}
-    return field(default=default, metadata=about)
+    return field(default=default, metadata={"help": help, **about})
 
 
 def parse_threshold(text: str) -> float | str:
@@ -111,23 +92,9 @@ class Overrides(Settings, total=False):
 class Configuration:
     """The options of a check as plain values, enough for `Detector.from_provenance`.
 
-    Attributes:
-        verifier: A name; None is the verifier in the package. An object that the caller passed in
-            is recorded as "object:TYPE" and cannot be rebuilt from here.
-        device: Where `large` and transformers models compute: a name of `DEVICES`. "auto" takes a
-            GPU if PyTorch finds one; other verifiers use the CPU.
-        fallback: The verifier to use if `verifier` cannot be loaded; None: raise an error.
-        threshold: Hallucinated at this score or above; or a name of `scoring.OPERATING_POINTS`, or
-            the path of a file that `halldetect calibrate` wrote.
-        threads: The number of threads; None: one per core.
-        knowledge: The path or URL of an index that evidence is retrieved from.
-        max_source: Refuse a source of more characters.
-        max_response: Refuse a response of more characters.
-        on_unchecked: "fail" makes a response uncheckable if a part that may assert something was
-            not judged; "report" only lists the part.
-        paper: Use the paper's method (see `halldetect.paper`).
-        extractor: The language model that writes the claims; only with `paper`.
-        seed: The seed of that model.
+    The help of a field explains it. A model that the caller passed in as an object is recorded as
+    "object:TYPE" and cannot be rebuilt from here. A threshold may also be the path of a file that
+    `halldetect calibrate` wrote. The device "auto" is a GPU if PyTorch finds one.
     """
 
     verifier: str | None = _option(

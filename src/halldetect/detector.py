@@ -252,14 +252,7 @@ class Detector:
     def check_part(
         self, source: Source, response: str, start: int, *, question: str | None = None
     ) -> Report:
-        """Check a response from a position on; the text before it is context only.
-
-        Args:
-            source: The text, or several documents, that the response should be faithful to.
-            response: The text; its beginning resolves pronouns in the part.
-            start: The start of the part to check.
-            question: The question that is answered.
-        """
+        """Check a response from `start` on; the text before it only resolves references."""
         self._refuse_paper("a part of a response")
         (item,) = self.begin([Pair(source, response, question)])
         return self.finish([keep_claims_from(item, start)])[0]
@@ -288,11 +281,7 @@ class Detector:
         return reports
 
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
-        """Judge statements against sources directly, without a response.
-
-        Args:
-            items: A source and the statements about it, each of which is one claim.
-        """
+        """Judge the statements about each source, without a response; each is one claim."""
         cleaned = []
         for source, claims in items:
             texts = [clean_pair(Pair("", claim)).response for claim in claims]
@@ -310,17 +299,12 @@ class Detector:
     ) -> Repair:
         """Replace, rewrite or remove unsupported claims, and check the result.
 
+        Source, response, question and errors are those of `check`.
+
         Args:
-            source: The text, or several documents, that the response should be faithful to.
-            response: The text to repair.
-            question: The question that is answered.
             rewriter: A language model that may rewrite sentences: a name (see
                 `repair.rewriters.load_rewriter`) or an object; None: use no model.
             max_rounds: Rounds of changes; then every failing claim is removed.
-
-        Raises:
-            InputError: For anything that is not text.
-            ModelError: If a model cannot be loaded.
         """
         from halldetect.repair.repairer import Repairer
         from halldetect.verification.remembering import RememberingVerifier
@@ -343,12 +327,11 @@ class Detector:
     ) -> StreamGuard:
         """Guard a response while it is written; judge each sentence once it is complete.
 
+        Source and question are those of `check`, the rewriter is that of `repair`.
+
         Args:
-            source: The text, or several documents, that the response should be faithful to.
             on_failure: The action for a sentence that is not supported: "pass", "hold" (leave it
                 out), "repair" or "stop"; see `stream.guard.OnFailure`.
-            question: The question that is answered.
-            rewriter: See `repair`.
         """
         from halldetect.stream.guard import StreamGuard
 

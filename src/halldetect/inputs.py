@@ -91,12 +91,8 @@ def clean_pair(pair: Pair) -> CleanPair:
 def split_names(source: object) -> tuple[list[object], list[object]]:
     """Return the texts of a source, and a name for each if at least one has a name.
 
-    Args:
-        source: one or several documents: texts, or mappings with `text` and perhaps `id`. The
-            caller checks the types of texts and names.
-
-    Raises:
-        InputError: for a source without documents, and for mappings with other keys.
+    The caller checks the types of texts and names. Raises InputError for anything but documents,
+    and for mappings with other keys than `text` and `id`.
     """
     documents = [source] if isinstance(source, (str, Mapping)) else source
     if not isinstance(documents, Sequence) or isinstance(documents, (bytes, bytearray)):

@@ -39,15 +39,7 @@ def finish(
     progress: Progress | None = None,
     observe: Observe | None = None,
 ) -> list[Report]:
-    """Judge prepared pairs together and return their reports.
-
-    Args:
-        prepared: The pairs.
-        config: The options of the check.
-        models: The models; None if every pair has a problem.
-        progress: Receives the phase, the tokens judged and the expected total.
-        observe: Receives the events of the check.
-    """
+    """Judge prepared pairs together; `models` may be None if every pair has a problem."""
     todo = [item for item in prepared if item.problem is None]
     if observe is not None:
         for item in todo:
@@ -320,13 +312,7 @@ def _event(item: Prepared, at: int, report: ClaimReport) -> ClaimSettled:
 def judge_statements(
     items: Sequence[tuple[CleanPair, Sequence[str]]], config: Configuration, models: Models
 ) -> list[list[ClaimReport]]:
-    """Judge statements unchanged, each against the source of its pair.
-
-    Args:
-        items: A pair, whose response is ignored, and the statements about its source.
-        config: The options of the check.
-        models: The models of the check.
-    """
+    """Judge statements unchanged against the source of a pair, whose response is ignored."""
     prepared = []
     for index, (pair, statements) in enumerate(items):
         item = refuse_language(refuse(Prepared(pair, index), config), models.verifier)

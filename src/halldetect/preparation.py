@@ -47,14 +47,9 @@ class Prepared:
     Attributes:
         pair: The cleaned texts, with retrieved passages as further documents.
         index: The index of the pair in the call.
-        documents: The documents of the source, read.
-        claims: The claims of the response.
-        length: The number of claims in the response.
-        unchecked: The parts of the response that are not judged.
-        problem: Why the pair cannot be checked.
+        length: The number of claims in the whole response.
         abstained: True if the response only says that it gives no answer.
         not_found: The claims, by index, for which no passage was retrieved.
-        notes: Remarks for the report.
         seconds: Time spent per phase.
     """
 

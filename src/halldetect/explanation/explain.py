@@ -27,13 +27,8 @@ class Explained:
 class Findings:
     """The claims of a response as read and judged, and its source.
 
-    Attributes:
-        claims: The claims.
-        reports: The outcome for each.
-        documents: The documents of the source.
-        names: Their names; empty if they have none.
-        answers: The statements that were judged, with the verifier's answers.
-        length: The number of claims in the response.
+    `names` are those of the documents, `answers` the statements that were judged with the
+    verifier's answers, `length` the number of claims in the whole response.
     """
 
     claims: tuple[Claim, ...]
@@ -81,12 +76,8 @@ def explain(
 ) -> list[Explained]:
     """Judge claims against cited documents, batched over all responses, and name the errors.
 
-    Args:
-        findings: The claims of each response.
-        answer: Judges tasks; see `verification.judging.verify`.
-        calibration: The parameters of the score.
-        progress: Gets the tokens judged and expected. It is also called before each failing
-            claim, because comparing words takes time.
+    `answer` judges tasks as `verification.judging.verify` does. `progress` is also called before
+    each failing claim, because comparing words takes time.
     """
     wanted = [
         (number, at, document)

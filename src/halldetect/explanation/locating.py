@@ -30,11 +30,7 @@ def locate(
 ) -> list[Explained]:
     """Replace the pages that decided claims by short passages.
 
-    Args:
-        findings: The claims of each response.
-        judge: Finds the passages of contradicted claims.
-        locator: Finds those of all other claims.
-        progress: Gets the tokens judged and expected.
+    `judge` finds those of contradicted claims, `locator` all others.
     """
     found = [Explained(item.reports) for item in findings]
     for verifier, of_contradicted in ((judge, True), (locator, False)):

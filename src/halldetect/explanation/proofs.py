@@ -34,13 +34,7 @@ def find_proofs(
     verifier: Verifier,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Explained]:
-    """Search passages shorter than those known, in rounds batched over all claims.
-
-    Args:
-        findings: The claims of each response; their passages carry probabilities.
-        verifier: Judges the passages.
-        progress: Gets the number of finished searches and of all searches.
-    """
+    """Search passages shorter than those known, in rounds batched over all claims."""
     searches = [dict(_searches(item)) for item in findings]
     everywhere = [search for of_response in searches for search in of_response.values()]
     while rounds := [(search, spans) for search in everywhere if (spans := search.next_round())]:

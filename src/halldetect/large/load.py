@@ -37,17 +37,16 @@ def load_large(
     """Load the large verifier.
 
     Args:
-        base: the base model, a GGUF file.
-        adapter: the adapter, a `.lora8` file. `config.json` beside it may state `calibration`, the
+        base: a GGUF file.
+        adapter: a `.lora8` file. `config.json` beside it may state `calibration`, the
             parameters of halldetect.scoring.Calibration, and `operating_points`.
         device: "cpu", "cuda" or "mps".
-        runtime: "openvino", "onnx" or "torch"; None: OpenVINO on a CPU if it is installed, else
-            onnxruntime, and torch on a GPU.
+        runtime: "openvino", "onnx" or "torch"; None: see `chosen_runtime`.
         threads: threads on a CPU; one per core if None.
         context: most tokens of a passage, a claim and the question together.
-        base_sha256: digest of the base, if already known, to avoid reading the file.
+        base_sha256: digest of the base, if already known.
         cache: folder for the converted model; that of the model store if None.
-        progress: called while the base is converted for onnxruntime, on first use only.
+        progress: called while the base is converted, on first use only.
 
     Raises ModelError if a file is missing or the adapter belongs to another base,
     ConfigurationError if device, runtime and context do not fit together.

@@ -36,15 +36,7 @@ def torch_backend(
     device: str,
     threads: int | None = None,
 ) -> PackedTorch:
-    """Return the backend for a device: float32 on a CPU, bfloat16 on a GPU that has it.
-
-    Args:
-        model: the base.
-        adapter: the adapter, added to the base.
-        answers: tokens of the three answers.
-        device: "cpu", "cuda" or "mps"; ModelError if it is missing.
-        threads: threads of a CPU; torch's default if None.
-    """
+    """Return the backend for a device: float32 on a CPU, bfloat16 on a GPU that has it."""
     torch_device(device)
     if threads is not None and device == "cpu":
         torch.set_num_threads(threads)

@@ -67,15 +67,7 @@ class LargeVerifier:
         temperature: float = 1.0,
         description: Mapping[str, Any] | None = None,
     ) -> None:
-        """Create a verifier.
-
-        Args:
-            backend: the runtime.
-            prompt: tokenises passages and claims.
-            context: most tokens of a passage, a claim and the question together.
-            temperature: divisor of the logits.
-            description: facts for the report besides runtime and limits.
-        """
+        """Create a verifier; `context` counts the tokens of passage, claim and question."""
         self.backend = backend
         self.prompt = prompt
         self.context = context

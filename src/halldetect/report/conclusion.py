@@ -32,22 +32,8 @@ from halldetect.verification.judging import Judgement
 class Finished:
     """A pair after all steps, or after the one with a problem.
 
-    Attributes:
-        pair: The cleaned texts.
-        claims: The reports of the claims.
-        unchecked: The parts of the response that were not judged.
-        problem: Why the pair could not be checked.
-        abstained: True if the response only says that it gives no answer.
-        answers: Statements and the verifier's answers, for the cost.
-        seconds: Time spent per phase.
-        notes: Remarks for the report.
-        verifier: The verifier that judged; None if it was not needed.
-        calibration: The parameters of the score.
-        threshold: A response is hallucinated at this score or above.
-        knowledge: The index that was searched.
-        extractor: The language model that wrote the claims, in paper mode.
-        draft: Its cost.
-        fed_score: The paper's score, in paper mode; it then decides.
+    `answers` and `seconds` (per phase) are for the cost. `verifier` is None if it was not needed.
+    In paper mode, `draft` has the cost of the extractor, and `fed_score` decides.
     """
 
     pair: CleanPair

@@ -8,11 +8,7 @@ from halldetect.errors import ModelError
 
 
 def torch_device(wanted: str) -> str:
-    """Return the name of a device; raise ModelError if torch does not find it.
-
-    Args:
-        wanted: "cpu", "cuda" or "mps"; "auto" is CUDA if torch finds it, else the CPU.
-    """
+    """Return a device; "auto" is CUDA or the CPU. Raises ModelError if torch does not find it."""
     if wanted == "auto":
         return "cuda" if _is_there("cuda") else "cpu"
     if not _is_there(wanted):

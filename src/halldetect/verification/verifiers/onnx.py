@@ -65,13 +65,9 @@ class OnnxVerifier(Classifier):
         threads: int | None = None,
         digests: dict[str, str] | None = None,
     ) -> None:
-        """Load a model.
+        """Load a model from its folder, or its file if the folder has several.
 
-        Args:
-            path: the folder, or the model's file if the folder has several.
-            name: name for the report; None: that of the folder.
-            threads: None for one per core.
-            digests: digests of all files in the folder, if already known.
+        `digests` are those of all files in the folder, if already known.
         """
         self._digests = digests
         self._file = _model_file(path)
