@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 
-from halldetect.explanation.explain import Explained, Findings
+from halldetect.explanation.explain import Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex
@@ -33,7 +33,7 @@ def find_proofs(
     findings: Sequence[Findings],
     verifier: Verifier,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Explained]:
+) -> list[Findings]:
     """Search passages shorter than those known, in rounds batched over all claims."""
     searches = [dict(_searches(item)) for item in findings]
     everywhere = [search for of_response in searches for search in of_response.values()]
@@ -55,10 +55,10 @@ def find_proofs(
         claims = list(item.reports)
         for at, search in of_response.items():
             claims[at] = replace(claims[at], proof=search.shortest())
-        answered = tuple(
+        answered = [
             (search.statement, search.judgement(verifier)) for search in of_response.values()
-        )
-        explained.append(Explained(tuple(claims), answered))
+        ]
+        explained.append(item.adding(claims, answered))
     return explained
 
 
