@@ -37,10 +37,14 @@ class Option:
     name: str
     default: Any
     help: str  # without the default
-    flag: str | None  # None if the command line does not offer it
-    parse: Callable[[str], Any] = str  # raises ValueError with an explanation
     metavar: str | None = None
+    parse: Callable[[str], Any] = str  # raises ValueError with an explanation
     choices: tuple[str, ...] = ()  # empty if any value is allowed
+
+    @property
+    def flag(self) -> str | None:
+        """Return the flag on the command line, which has its own one for the paper's method."""
+        return None if self.name == "paper" else f"--{self.name.replace('_', '-')}"
 
     @property
     def default_text(self) -> str | None:
@@ -48,9 +52,16 @@ class Option:
         return None if self.default is None or self.flag is None else str(self.default)
 
 
-def _option(default: Any, help: str, **about: Any) -> Any:
+def _option(
+    default: Any,
+    help: str,
+    metavar: str | None = None,
+    parse: Callable[[str], Any] = str,
+    choices: tuple[str, ...] = (),
+) -> Any:
     """Declare a field of `Configuration`; the arguments are those of `Option`."""
-    return field(default=default, metadata={"help": help, **about})
+    about = {"help": help, "metavar": metavar, "parse": parse, "choices": choices}
+    return field(default=default, metadata=about)
 
 
 def parse_threshold(text: str) -> float | str:
@@ -100,69 +111,45 @@ class Configuration:
     verifier: str | None = _option(
         None,
         "judges the claims; see the list of verifiers (default: the one in the package)",
-        flag="--verifier",
-        metavar="NAME",
+        "NAME",
     )
-    device: str = _option(
-        "auto", "where large and transformers models compute", flag="--device", choices=DEVICES
-    )
+    device: str = _option("auto", "where large and transformers models compute", choices=DEVICES)
     fallback: str | None = _option(
         None,
         "the verifier to use if the one asked for cannot be loaded (default: an error)",
-        flag="--fallback",
-        metavar="NAME",
+        "NAME",
     )
     threshold: float | str = _option(
         DEFAULT_THRESHOLD,
         "hallucinated at this score or above: a number, or recall, balanced or precision, whose "
         "numbers were fitted for the verifier",
-        flag="--threshold",
-        parse=parse_threshold,
-        metavar="T",
+        "T",
+        parse_threshold,
     )
     threads: int | None = _option(
-        None,
-        "threads per model (default: as many as there are cores)",
-        flag="--threads",
-        parse=int,
-        metavar="N",
+        None, "threads per model (default: as many as there are cores)", "N", int
     )
     knowledge: str | None = _option(
         None,
         "an index (see index build), a file or postgresql://..., that evidence for each claim is "
         "retrieved from",
-        flag="--knowledge",
-        metavar="INDEX",
+        "INDEX",
     )
-    max_source: int = _option(
-        MAX_SOURCE,
-        "refuse a source of more characters",
-        flag="--max-source",
-        parse=int,
-        metavar="N",
-    )
-    max_response: int = _option(
-        MAX_RESPONSE,
-        "refuse a response of more characters",
-        flag="--max-response",
-        parse=int,
-        metavar="N",
-    )
+    max_source: int = _option(MAX_SOURCE, "refuse a source of more characters", "N", int)
+    max_response: int = _option(MAX_RESPONSE, "refuse a response of more characters", "N", int)
     on_unchecked: str = _option(
         "report",
         "a response with a part that was not judged but may assert something: only report the "
         "part, or fail as uncheckable",
-        flag="--on-unchecked",
         choices=ON_UNCHECKED,
     )
-    paper: bool = _option(False, "use the paper's method", flag=None)
+    paper: bool = _option(False, "use the paper's method")
     extractor: str | None = _option(
         None,
         "the language model that writes the claims, with --paper; see the list of extractors",
-        flag="--extractor",
-        metavar="NAME",
+        "NAME",
     )
-    seed: int = _option(0, "seed of the extractor", flag="--seed", parse=int, metavar="N")
+    seed: int = _option(0, "seed of the extractor", "N", int)
 
     def __post_init__(self) -> None:
         self._check_threshold()

@@ -20,8 +20,8 @@ from halldetect.inputs import (
     Pair,
     Texts,
     clean_pair,
+    has_text,
     read_texts,
-    refusal,
 )
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieve
@@ -85,14 +85,23 @@ def clean(item: AnyPair, index: int) -> Prepared:
 
 
 def refuse(prepared: Prepared, config: Configuration) -> Prepared:
-    """Refuse a pair that is empty or too long."""
+    """Refuse a pair that is empty or too long; an index replaces an empty source."""
+    pair = prepared.pair
     if prepared.problem is not None:
         return prepared
-    needs_source = config.knowledge is None
-    problem = refusal(
-        prepared.pair, config.max_source, config.max_response, needs_source=needs_source
-    )
-    return replace(prepared, problem=problem)
+    if not has_text(pair.response):
+        return replace(prepared, problem="the response is empty")
+    if config.knowledge is None and not any(map(has_text, pair.documents)):
+        return replace(prepared, problem="the source has no text")
+    source = sum(map(len, pair.documents))
+    for name, size, limit, advice in (
+        ("response", len(pair.response), config.max_response, "check it in parts"),
+        ("source", source, config.max_source, "pass the part that matters"),
+    ):
+        if size > limit:
+            why = f"has {size:,} characters, more than the limit of {limit:,}"
+            return replace(prepared, problem=f"the {name} {why}; {advice} or raise max_{name}")
+    return prepared
 
 
 def prepare(prepared: Prepared, verifier: Verifier, knowledge: Knowledge | None) -> Prepared:

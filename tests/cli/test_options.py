@@ -73,7 +73,7 @@ def test_an_extractor_needs_the_paper(capsys: pytest.CaptureFixture[str]) -> Non
 def test_new_options_reach_the_command_line_unchanged(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    new = Option("colour", "--colour", "which colour", str, "red", "NAME")
+    new = Option("colour", "red", "which colour", "NAME")
     monkeypatch.setattr(cli_options, "options", lambda: (*options(), new))
     for command in ("check", "demo", "batch", "serve"):
         given = build_parser().parse_args([*COMMANDS[command], "--colour", "blue"])

@@ -62,7 +62,6 @@ class LargeVerifier:
         self,
         backend: Backend,
         prompt: Prompt,
-        *,
         context: int,
         temperature: float = 1.0,
         description: Mapping[str, Any] | None = None,

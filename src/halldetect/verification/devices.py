@@ -9,23 +9,18 @@ from halldetect.errors import ModelError
 
 def torch_device(wanted: str) -> str:
     """Return a device; "auto" is CUDA or the CPU. Raises ModelError if torch does not find it."""
+    if wanted == "cpu":
+        return wanted
+    found = {"cuda": False, "mps": False}
+    if find_spec("torch") is not None:
+        import torch
+
+        found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if wanted == "auto":
-        return "cuda" if _is_there("cuda") else "cpu"
-    if not _is_there(wanted):
+        return "cuda" if found["cuda"] else "cpu"
+    if not found.get(wanted):
         raise ModelError(f"PyTorch finds no device {wanted} on this machine; use --device cpu")
     return wanted
-
-
-def _is_there(device: str) -> bool:
-    if device == "cpu":
-        return True
-    if find_spec("torch") is None:
-        return False
-    import torch
-
-    if device == "cuda":
-        return bool(torch.cuda.is_available())
-    return device == "mps" and bool(torch.backends.mps.is_available())
 
 
 def out_of_memory(error: RuntimeError) -> bool:
