@@ -50,39 +50,31 @@ def finish(
     outcomes = iter([] if models is None else _judged(todo, models, progress, observe))
     threshold = config.threshold if models is None else models.threshold
     assert isinstance(threshold, float)  # without models it cannot be an operating point
-    return [
-        conclude(
-            Finished(
-                item.pair,
-                unchecked=item.unchecked,
-                problem=item.problem,
-                abstained=item.abstained,
-                seconds=item.seconds,
-                notes=item.notes,
-                threshold=threshold,
-            )
-            if item.problem is not None
-            else _finished(item, *next(outcomes)),
-            config,
+    reports = []
+    for item in prepared:
+        found, used = (_start(item), None) if item.problem is not None else next(outcomes)
+        finished = Finished(
+            item.pair,
+            found.reports,
+            item.unchecked,
+            item.problem or found.problem,
+            item.abstained,
+            found.answers,
+            found.seconds,
+            found.notes,
+            threshold=threshold,
         )
-        for item in prepared
-    ]
-
-
-def _finished(item: Prepared, found: Findings, models: Models) -> Finished:
-    return Finished(
-        pair=item.pair,
-        claims=found.reports,
-        unchecked=item.unchecked,
-        problem=found.problem,
-        answers=found.answers,
-        seconds=found.seconds,
-        notes=(*found.notes, *models.notes),
-        verifier=models.verifier,
-        calibration=models.calibration,
-        threshold=models.threshold,
-        knowledge=models.knowledge,
-    )
+        if used is not None:
+            finished = replace(
+                finished,
+                notes=(*found.notes, *used.notes),
+                verifier=used.verifier,
+                calibration=used.calibration,
+                threshold=used.threshold,
+                knowledge=used.knowledge,
+            )
+        reports.append(conclude(finished, config))
+    return reports
 
 
 def is_unsure(supports: Sequence[float | None]) -> bool:

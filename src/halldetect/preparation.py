@@ -42,28 +42,19 @@ CHECK_FAILED = (NOT_SEARCHED, VERIFIER_FAILED, "the claims could not be extracte
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A pair with its texts read, ready for the verifier. A `problem` skips all further steps.
+    """A pair with its texts read, ready for the verifier. A `problem` skips all further steps."""
 
-    Attributes:
-        pair: The cleaned texts, with retrieved passages as further documents.
-        index: The index of the pair in the call.
-        length: The number of claims in the whole response.
-        abstained: True if the response only says that it gives no answer.
-        not_found: The claims, by index, for which no passage was retrieved.
-        seconds: Time spent per phase.
-    """
-
-    pair: CleanPair
-    index: int = 0
+    pair: CleanPair  # with retrieved passages as further documents
+    index: int = 0  # in the call
     documents: tuple[Document, ...] = ()
     claims: tuple[Claim, ...] = ()
-    length: int = 1
+    length: int = 1  # claims in the whole response
     unchecked: tuple[UncheckedPart, ...] = ()
     problem: str | None = None
-    abstained: bool = False
-    not_found: frozenset[int] = frozenset()
+    abstained: bool = False  # the response only says that it gives no answer
+    not_found: frozenset[int] = frozenset()  # claims for which no passage was retrieved
     notes: tuple[str, ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)  # per phase
 
     def spent(self, phase: str, started: float) -> dict[str, float]:
         """Return the seconds per phase with the time since `started` added to one."""

@@ -10,7 +10,7 @@ no score.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from halldetect.explanation.explain import Findings
 from halldetect.protocols import Verifier
@@ -81,23 +81,18 @@ def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
             yield at, _Search(item.statement(at), known, document, settling, judged)
 
 
+@dataclass
 class _Search:
     """The search for one claim in a passage that settles it; `tried` has the answers."""
 
-    def __init__(
-        self,
-        statement: str,
-        known: Evidence,
-        document: Document,
-        settling: Settling,
-        judged: Set[Span],
-    ) -> None:
-        self.statement = statement
-        self._known = known
-        self._document = document
-        self._settling = settling
-        self._judged = {known.span, *judged}
-        self.tried: dict[Span, Probabilities] = {}
+    statement: str
+    _known: Evidence
+    _document: Document
+    _settling: Settling
+    _judged: Set[Span]
+    tried: dict[Span, Probabilities] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
         self._rounds = self._candidates()
 
     def text(self, span: Span) -> str:
@@ -108,7 +103,7 @@ class _Search:
         """Return the passages to judge next; none if the claim is settled or all were tried."""
         if self._settled():
             return []
-        tried = {*self._judged, *self.tried}
+        tried = {self._known.span, *self._judged, *self.tried}
         for spans in self._rounds:
             if new := [span for span in spans if span not in tried]:
                 return new

@@ -15,12 +15,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from halldetect.errors import ModelError, one_line
 from halldetect.large.adapter import Adapter
 from halldetect.large.torch_model import TorchModel
 from halldetect.large.verifier import Group, Logits
 from halldetect.models.gguf import GgufFile
-from halldetect.verification.devices import free_memory, out_of_memory, torch_device
+from halldetect.verification.devices import (
+    free_memory,
+    out_of_memory,
+    torch_device,
+    torch_failure,
+)
 
 _BLOCK = 128  # lengths of rows are multiples of it
 # Tokens of the usual row at most, and of a step on an NVIDIA GPU; other devices take fewer.
@@ -44,7 +48,7 @@ def torch_backend(
     try:
         loaded = TorchModel(model, adapter, answers, device=device, dtype=dtype)
     except RuntimeError as error:
-        raise _failure(error, device) from error
+        raise torch_failure("large", error, device) from error
     return PackedTorch(loaded, step_tokens=_CUDA_STEP if device == "cuda" else _ROW)
 
 
@@ -83,7 +87,7 @@ class PackedTorch:
                 queued.append((step, self._logits(step)))
             except RuntimeError as error:
                 if count == 1 or not out_of_memory(error):
-                    raise _failure(error, self._model.device) from error
+                    raise torch_failure("large", error, self._model.device) from error
                 self._step_tokens = count // 2 * length
                 free_memory(self._model.device)
                 continue
@@ -170,12 +174,3 @@ def packed(groups: Sequence[Group], rows: Sequence[Unit], length: int) -> Packed
                 claims.append((unit.group, unit.first + place - 1))
             at = end
     return Packed(ids, positions, claim_of, np.array(last_tokens, np.int64), tuple(claims))
-
-
-def _failure(error: RuntimeError, device: str) -> ModelError:
-    if out_of_memory(error):
-        return ModelError(
-            f"large: not enough memory on {device}, even for one row of text; use --device cpu or "
-            "free memory there"
-        )
-    return ModelError(f"large: torch failed: {one_line(error)}")

@@ -31,15 +31,10 @@ class Group:
 
 
 class Backend(Protocol):
-    """A runtime: it reads every passage once and lets its claims continue from there.
+    """A runtime: it reads every passage once and lets its claims continue from there."""
 
-    Attributes:
-        runtime: name, version and device for the report.
-        pairs_at_once: the preferred number of pairs per call.
-    """
-
-    runtime: str
-    pairs_at_once: int
+    runtime: str  # name, version and device for the report
+    pairs_at_once: int  # preferred per call
 
     def answer(self, groups: Sequence[Group]) -> list[Logits]:
         """Return the logits (claims x 3) of every group: entailment, neutral, contradiction.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from halldetect.errors import ModelError
+from halldetect.errors import ModelError, one_line
 
 
 def torch_device(wanted: str) -> str:
@@ -27,6 +27,16 @@ def out_of_memory(error: RuntimeError) -> bool:
     """Return True if a device ran out of memory; only CUDA has an error type for it."""
     text = str(error).lower()
     return "out of memory" in text or "can't allocate memory" in text
+
+
+def torch_failure(name: str, error: RuntimeError, device: str) -> ModelError:
+    """Return the error for a model whose computation failed."""
+    if not out_of_memory(error):
+        return ModelError(f"{name}: the model failed: {one_line(error)}")
+    return ModelError(
+        f"{name}: not enough memory on {device}, even for one pair; use --device cpu or free "
+        "memory there"
+    )
 
 
 def free_memory(device: str) -> None:

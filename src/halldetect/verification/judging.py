@@ -30,21 +30,13 @@ Advance = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verifier's answers for one statement.
-
-    Attributes:
-        windows: The windows it was judged against.
-        probabilities: The answer for each.
-        tokens: The tokens that were read for it.
-        skipped: The number of windows that were skipped.
-        reason: The reason for an empty result.
-    """
+    """The verifier's answers for one statement, by window."""
 
     windows: tuple[Window, ...] = ()
     probabilities: tuple[Probabilities, ...] = ()
-    tokens: int = 0
-    skipped: int = 0
-    reason: str | None = None
+    tokens: int = 0  # read for the statement
+    skipped: int = 0  # windows that were not judged
+    reason: str | None = None  # of an empty result
 
 
 class _Statement:

@@ -22,23 +22,14 @@ OVERLAP_SHARE, OVERLAP_SENTENCES = 1 / 16, 3
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A run of sentences of one document, or runs of several documents read together.
+    """A run of sentences of one document, or runs of several documents read together."""
 
-    Attributes:
-        text: The text as the verifier reads it.
-        document: The index of the document.
-        span: Its place in the document.
-        page: True for a page, False for a short window.
-        scales: The granularities m of the paper at which this run came up; empty otherwise.
-        others: The runs of further documents in the text, in order.
-    """
-
-    text: str
+    text: str  # as the verifier reads it
     document: int
     span: Span
-    page: bool = True
-    scales: tuple[int, ...] = ()
-    others: tuple[tuple[int, Span], ...] = ()
+    page: bool = True  # False for a short window
+    scales: tuple[int, ...] = ()  # the granularities m of the paper
+    others: tuple[tuple[int, Span], ...] = ()  # the runs of further documents, in order
 
     @property
     def places(self) -> tuple[tuple[int, Span], ...]:
