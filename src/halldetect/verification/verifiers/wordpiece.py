@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -121,24 +122,13 @@ class WordPieceEncoder:
 
 def words(text: str) -> list[str]:
     """Return the words and punctuation marks of a text, in lower case, without accents."""
-    cleaned = text.translate(_CLEANED)
+    cleaned = "".join(map(_clean, text))
     if not cleaned.isascii():
         cleaned = unicodedata.normalize("NFD", cleaned)
-    return cleaned.translate(_DIVIDED).split()
+    return "".join(map(_divide, cleaned)).split()
 
 
-class _CharacterTable(dict[int, str]):
-    """A table for `str.translate` that computes its entries when they are first needed."""
-
-    def __init__(self, entry: Callable[[str], str]) -> None:
-        super().__init__()
-        self._entry = entry
-
-    def __missing__(self, code: int) -> str:
-        value = self[code] = self._entry(chr(code))
-        return value
-
-
+@cache
 def _clean(character: str) -> str:
     """Remove control characters, make white space a space, separate Chinese characters."""
     if character in "\t\n\r":
@@ -152,6 +142,7 @@ def _clean(character: str) -> str:
     return character
 
 
+@cache
 def _divide(character: str) -> str:
     """Remove accents, make letters lower case, separate punctuation marks."""
     if unicodedata.category(character) == "Mn":
@@ -161,7 +152,3 @@ def _divide(character: str) -> str:
 
 def _is_punctuation(character: str) -> bool:
     return character in _ASCII_PUNCTUATION or unicodedata.category(character).startswith("P")
-
-
-_CLEANED = _CharacterTable(_clean)
-_DIVIDED = _CharacterTable(_divide)
