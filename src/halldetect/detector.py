@@ -126,10 +126,8 @@ class Detector:
     ) -> Detector:
         """Return the detector that made a report.
 
-        Pass the same objects again; everything else is rebuilt.
-
-        Raises:
-            ModelError: If a model is no longer available or has changed.
+        Pass the same objects again; everything else is rebuilt. Raises ModelError if a model is no
+        longer available or has changed.
         """
         recorded = report.provenance
         config = Configuration.from_dict(recorded.configuration)
@@ -141,16 +139,12 @@ class Detector:
             if given is None and name is not None and name.startswith(_OBJECT):
                 kind = name.removeprefix(_OBJECT)
                 raise ConfigurationError(f"the report was made with a {kind}: pass it as {role}")
-        known = recorded.verifier.get("calibration")
+        known = None if config.verifier == CASCADE else recorded.verifier.get("calibration")
         detector = cls(
             verifier,
             knowledge=knowledge,
             config=config,
-            calibration=(
-                None
-                if known is None or config.verifier == CASCADE
-                else Calibration.from_mapping(known)
-            ),
+            calibration=None if known is None else Calibration.from_mapping(known),
             extractor=extractor,
             notice=notice,
             progress=progress,
@@ -159,11 +153,9 @@ class Detector:
         if recorded.extractor:
             require_same_model("extractor", recorded.extractor, detector.extractor.description)
         if recorded.verifier:
-            used = detector.verifier
-            if not config.paper:
-                second = detector.models.second
-                if second is not None and recorded.verifier.get("name") == LARGE:
-                    used = second.verifier
+            second = None if config.paper else detector.models.second
+            is_second = second is not None and recorded.verifier.get("name") == LARGE
+            used = second.verifier if second and is_second else detector.verifier
             require_same_model("verifier", recorded.verifier, used.description)
         return detector
 

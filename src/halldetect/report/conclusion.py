@@ -95,24 +95,17 @@ def quoting(
     The verifier may read a passage in another form, such as a table row with its headers.
     """
 
-    def quoted(found: Evidence | None) -> Evidence | None:
-        if found is None:
-            return None
+    def quoted(found: Evidence) -> Evidence:
+        kept = found if probabilities else replace(found, scales=(), probabilities=None)
         text = found.span.cut(documents[found.document])
-        others = tuple(
-            replace(other, text=other.span.cut(documents[other.document])) for other in found.others
-        )
-        plain = Evidence(text, found.document, found.span, others=others)
-        if not probabilities:
-            return plain
-        return replace(plain, scales=found.scales, probabilities=found.probabilities)
+        return replace(kept, text=text, others=tuple(map(quoted, found.others)))
 
-    return replace(
-        claim,
-        proof=quoted(claim.proof),
-        entailing=quoted(claim.entailing),
-        contradicting=quoted(claim.contradicting),
-    )
+    passages: dict[str, Any] = {
+        name: quoted(found)
+        for name in ("proof", "entailing", "contradicting")
+        if (found := getattr(claim, name)) is not None
+    }
+    return replace(claim, **passages)
 
 
 def _cost(finished: Finished) -> Cost:

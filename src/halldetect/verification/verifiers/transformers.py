@@ -77,13 +77,13 @@ class TransformersVerifier(Classifier):
         settings = {**config.to_dict(), "id2label": config.id2label}
         known = ("languages", "calibration", "operating_points")
         self._stated = {key: settings[key] for key in known if key in settings}
-        if preset.labels is None:
-            self._labels = Labels.from_config(settings, name)
-        else:
-            self._labels = Labels.from_names(preset.labels, name)
-        limit = preset.limit or reading_limit(
-            settings, {"model_max_length": tokenizer.model_max_length}
+        self._labels = (
+            Labels.from_names(preset.labels, name)
+            if preset.labels
+            else Labels.from_config(settings, name)
         )
+        stated = {"model_max_length": tokenizer.model_max_length}
+        limit = preset.limit or reading_limit(settings, stated)
         if not getattr(tokenizer, "is_fast", False):
             raise ModelError(f"{name}: its tokenizer has no fast version, the only kind supported")
         # A copy: its settings are changed.

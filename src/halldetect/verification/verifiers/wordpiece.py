@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ModelError
 from halldetect.verification.verifiers.encoding import Encoded, encodable
 
-# Most words in the token cache, which is then cleared.
+# Most words in the token cache.
 _MAX_REMEMBERED = 1 << 16
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _CHINESE = (
@@ -56,7 +56,7 @@ class WordPieceEncoder:
         self._start, self._end = int(processor["cls"][1]), int(processor["sep"][1])
         self._is_bert = processor["type"] == "BertProcessing"
         self.special_tokens = 3 if self._is_bert else 4
-        self._remembered: dict[str, tuple[int, ...]] = {}
+        self._spell = lru_cache(_MAX_REMEMBERED)(self._longest_first)
 
     @classmethod
     def from_file(cls, file: Path) -> WordPieceEncoder | None:
@@ -93,14 +93,6 @@ class WordPieceEncoder:
         first = (self._start, *premise, *[self._end] * (1 if self._is_bert else 2))
         second = (*hypothesis, self._end)
         return Encoded(first + second, (0,) * len(first) + (int(self._is_bert),) * len(second))
-
-    def _spell(self, word: str) -> tuple[int, ...]:
-        tokens = self._remembered.get(word)
-        if tokens is None:
-            if len(self._remembered) >= _MAX_REMEMBERED:
-                self._remembered.clear()
-            tokens = self._remembered[word] = self._longest_first(word)
-        return tokens
 
     def _longest_first(self, word: str) -> tuple[int, ...]:
         if len(word) > self._max_characters:
