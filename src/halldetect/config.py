@@ -32,25 +32,19 @@ DEFAULT_THRESHOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option as a command line, a service or a client offers it.
-
-    Attributes:
-        name: The field of `Configuration`.
-        flag: The flag on the command line; None if it is not offered there.
-        help: A line of help, without the default.
-        parse: Converts text to the value; raises ValueError with an explanation.
-        default: The default of `Configuration`.
-        metavar: The value in a usage line.
-        choices: The allowed values; empty if any value is allowed.
-    """
+    """An option as a command line, a service or a client offers it."""
 
     name: str
-    flag: str | None
-    help: str
-    parse: Callable[[str], Any]
     default: Any
+    help: str  # without the default
     metavar: str | None = None
-    choices: tuple[str, ...] = ()
+    parse: Callable[[str], Any] = str  # raises ValueError with an explanation
+    choices: tuple[str, ...] = ()  # empty if any value is allowed
+
+    @property
+    def flag(self) -> str | None:
+        """Return the flag on the command line, which has its own one for the paper's method."""
+        return None if self.name == "paper" else f"--{self.name.replace('_', '-')}"
 
     @property
     def default_text(self) -> str | None:
@@ -61,14 +55,12 @@ class Option:
 def _option(
     default: Any,
     help: str,
-    *,
-    flag: str | None,
-    parse: Callable[[str], Any] = str,
     metavar: str | None = None,
+    parse: Callable[[str], Any] = str,
     choices: tuple[str, ...] = (),
 ) -> Any:
     """Declare a field of `Configuration`; the arguments are those of `Option`."""
-    about = {"help": help, "flag": flag, "parse": parse, "metavar": metavar, "choices": choices}
+    about = {"help": help, "metavar": metavar, "parse": parse, "choices": choices}
     return field(default=default, metadata=about)
 
 
@@ -111,91 +103,53 @@ class Overrides(Settings, total=False):
 class Configuration:
     """The options of a check as plain values, enough for `Detector.from_provenance`.
 
-    Attributes:
-        verifier: A name; None is the verifier in the package. An object that the caller passed in
-            is recorded as "object:TYPE" and cannot be rebuilt from here.
-        device: Where `large` and transformers models compute: a name of `DEVICES`. "auto" takes a
-            GPU if PyTorch finds one; other verifiers use the CPU.
-        fallback: The verifier to use if `verifier` cannot be loaded; None: raise an error.
-        threshold: Hallucinated at this score or above; or a name of `scoring.OPERATING_POINTS`, or
-            the path of a file that `halldetect calibrate` wrote.
-        threads: The number of threads; None: one per core.
-        knowledge: The path or URL of an index that evidence is retrieved from.
-        max_source: Refuse a source of more characters.
-        max_response: Refuse a response of more characters.
-        on_unchecked: "fail" makes a response uncheckable if a part that may assert something was
-            not judged; "report" only lists the part.
-        paper: Use the paper's method (see `halldetect.paper`).
-        extractor: The language model that writes the claims; only with `paper`.
-        seed: The seed of that model.
+    The help of a field explains it. A model that the caller passed in as an object is recorded as
+    "object:TYPE" and cannot be rebuilt from here. A threshold may also be the path of a file that
+    `halldetect calibrate` wrote. The device "auto" is a GPU if PyTorch finds one.
     """
 
     verifier: str | None = _option(
         None,
         "judges the claims; see the list of verifiers (default: the one in the package)",
-        flag="--verifier",
-        metavar="NAME",
+        "NAME",
     )
-    device: str = _option(
-        "auto", "where large and transformers models compute", flag="--device", choices=DEVICES
-    )
+    device: str = _option("auto", "where large and transformers models compute", choices=DEVICES)
     fallback: str | None = _option(
         None,
         "the verifier to use if the one asked for cannot be loaded (default: an error)",
-        flag="--fallback",
-        metavar="NAME",
+        "NAME",
     )
     threshold: float | str = _option(
         DEFAULT_THRESHOLD,
         "hallucinated at this score or above: a number, or recall, balanced or precision, whose "
         "numbers were fitted for the verifier",
-        flag="--threshold",
-        parse=parse_threshold,
-        metavar="T",
+        "T",
+        parse_threshold,
     )
     threads: int | None = _option(
-        None,
-        "threads per model (default: as many as there are cores)",
-        flag="--threads",
-        parse=int,
-        metavar="N",
+        None, "threads per model (default: as many as there are cores)", "N", int
     )
     knowledge: str | None = _option(
         None,
         "an index (see index build), a file or postgresql://..., that evidence for each claim is "
         "retrieved from",
-        flag="--knowledge",
-        metavar="INDEX",
+        "INDEX",
     )
-    max_source: int = _option(
-        MAX_SOURCE,
-        "refuse a source of more characters",
-        flag="--max-source",
-        parse=int,
-        metavar="N",
-    )
-    max_response: int = _option(
-        MAX_RESPONSE,
-        "refuse a response of more characters",
-        flag="--max-response",
-        parse=int,
-        metavar="N",
-    )
+    max_source: int = _option(MAX_SOURCE, "refuse a source of more characters", "N", int)
+    max_response: int = _option(MAX_RESPONSE, "refuse a response of more characters", "N", int)
     on_unchecked: str = _option(
         "report",
         "a response with a part that was not judged but may assert something: only report the "
         "part, or fail as uncheckable",
-        flag="--on-unchecked",
         choices=ON_UNCHECKED,
     )
-    paper: bool = _option(False, "use the paper's method", flag=None)
+    paper: bool = _option(False, "use the paper's method")
     extractor: str | None = _option(
         None,
         "the language model that writes the claims, with --paper; see the list of extractors",
-        flag="--extractor",
-        metavar="NAME",
+        "NAME",
     )
-    seed: int = _option(0, "seed of the extractor", flag="--seed", parse=int, metavar="N")
+    seed: int = _option(0, "seed of the extractor", "N", int)
 
     def __post_init__(self) -> None:
         self._check_threshold()

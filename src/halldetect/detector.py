@@ -126,10 +126,8 @@ class Detector:
     ) -> Detector:
         """Return the detector that made a report.
 
-        Pass the same objects again; everything else is rebuilt.
-
-        Raises:
-            ModelError: If a model is no longer available or has changed.
+        Pass the same objects again; everything else is rebuilt. Raises ModelError if a model is no
+        longer available or has changed.
         """
         recorded = report.provenance
         config = Configuration.from_dict(recorded.configuration)
@@ -141,16 +139,12 @@ class Detector:
             if given is None and name is not None and name.startswith(_OBJECT):
                 kind = name.removeprefix(_OBJECT)
                 raise ConfigurationError(f"the report was made with a {kind}: pass it as {role}")
-        known = recorded.verifier.get("calibration")
+        known = None if config.verifier == CASCADE else recorded.verifier.get("calibration")
         detector = cls(
             verifier,
             knowledge=knowledge,
             config=config,
-            calibration=(
-                None
-                if known is None or config.verifier == CASCADE
-                else Calibration.from_mapping(known)
-            ),
+            calibration=None if known is None else Calibration.from_mapping(known),
             extractor=extractor,
             notice=notice,
             progress=progress,
@@ -159,11 +153,9 @@ class Detector:
         if recorded.extractor:
             require_same_model("extractor", recorded.extractor, detector.extractor.description)
         if recorded.verifier:
-            used = detector.verifier
-            if not config.paper:
-                second = detector.models.second
-                if second is not None and recorded.verifier.get("name") == LARGE:
-                    used = second.verifier
+            second = None if config.paper else detector.models.second
+            is_second = second is not None and recorded.verifier.get("name") == LARGE
+            used = second.verifier if second and is_second else detector.verifier
             require_same_model("verifier", recorded.verifier, used.description)
         return detector
 
@@ -252,14 +244,7 @@ class Detector:
     def check_part(
         self, source: Source, response: str, start: int, *, question: str | None = None
     ) -> Report:
-        """Check a response from a position on; the text before it is context only.
-
-        Args:
-            source: The text, or several documents, that the response should be faithful to.
-            response: The text; its beginning resolves pronouns in the part.
-            start: The start of the part to check.
-            question: The question that is answered.
-        """
+        """Check a response from `start` on; the text before it only resolves references."""
         self._refuse_paper("a part of a response")
         (item,) = self.begin([Pair(source, response, question)])
         return self.finish([keep_claims_from(item, start)])[0]
@@ -288,11 +273,7 @@ class Detector:
         return reports
 
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
-        """Judge statements against sources directly, without a response.
-
-        Args:
-            items: A source and the statements about it, each of which is one claim.
-        """
+        """Judge the statements about each source, without a response; each is one claim."""
         cleaned = []
         for source, claims in items:
             texts = [clean_pair(Pair("", claim)).response for claim in claims]
@@ -310,17 +291,12 @@ class Detector:
     ) -> Repair:
         """Replace, rewrite or remove unsupported claims, and check the result.
 
+        Source, response, question and errors are those of `check`.
+
         Args:
-            source: The text, or several documents, that the response should be faithful to.
-            response: The text to repair.
-            question: The question that is answered.
             rewriter: A language model that may rewrite sentences: a name (see
                 `repair.rewriters.load_rewriter`) or an object; None: use no model.
             max_rounds: Rounds of changes; then every failing claim is removed.
-
-        Raises:
-            InputError: For anything that is not text.
-            ModelError: If a model cannot be loaded.
         """
         from halldetect.repair.repairer import Repairer
         from halldetect.verification.remembering import RememberingVerifier
@@ -343,12 +319,11 @@ class Detector:
     ) -> StreamGuard:
         """Guard a response while it is written; judge each sentence once it is complete.
 
+        Source and question are those of `check`, the rewriter is that of `repair`.
+
         Args:
-            source: The text, or several documents, that the response should be faithful to.
             on_failure: The action for a sentence that is not supported: "pass", "hold" (leave it
                 out), "repair" or "stop"; see `stream.guard.OnFailure`.
-            question: The question that is answered.
-            rewriter: See `repair`.
         """
         from halldetect.stream.guard import StreamGuard
 

@@ -91,12 +91,8 @@ def clean_pair(pair: Pair) -> CleanPair:
 def split_names(source: object) -> tuple[list[object], list[object]]:
     """Return the texts of a source, and a name for each if at least one has a name.
 
-    Args:
-        source: one or several documents: texts, or mappings with `text` and perhaps `id`. The
-            caller checks the types of texts and names.
-
-    Raises:
-        InputError: for a source without documents, and for mappings with other keys.
+    The caller checks the types of texts and names. Raises InputError for anything but documents,
+    and for mappings with other keys than `text` and `id`.
     """
     documents = [source] if isinstance(source, (str, Mapping)) else source
     if not isinstance(documents, Sequence) or isinstance(documents, (bytes, bytearray)):
@@ -115,31 +111,6 @@ def split_names(source: object) -> tuple[list[object], list[object]]:
         texts.append(document)
         names.append(name)
     return texts, names if named else []
-
-
-def refusal(
-    pair: CleanPair, max_source: int, max_response: int, *, needs_source: bool = True
-) -> str | None:
-    """Return why a pair is refused (nothing to check, or too long); None if it is accepted.
-
-    Without `needs_source` the source may be empty: evidence comes from an index.
-    """
-    if not _has_text(pair.response):
-        return "the response is empty"
-    if needs_source and not any(_has_text(document) for document in pair.documents):
-        return "the source has no text"
-    if len(pair.response) > max_response:
-        return (
-            f"the response has {len(pair.response):,} characters, more than the limit of "
-            f"{max_response:,}; check it in parts or raise max_response"
-        )
-    size = sum(map(len, pair.documents))
-    if size > max_source:
-        return (
-            f"the source has {size:,} characters, more than the limit of {max_source:,}; "
-            f"pass the part that matters or raise max_source"
-        )
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,5 +133,6 @@ def read_texts(pair: CleanPair) -> Texts:
     )
 
 
-def _has_text(text: str) -> bool:
+def has_text(text: str) -> bool:
+    """Return True if a text has more than white space and replaced characters."""
     return any(not (char.isspace() or char == REPLACEMENT) for char in text)

@@ -25,14 +25,8 @@ Notice = Callable[[str], None]
 class Models:
     """The loaded models of a detector and the numbers that come with them.
 
-    Attributes:
-        verifier: Judges claims.
-        calibration: The parameters of the score.
-        threshold: A response is hallucinated at this score or above.
-        second: Judges the responses that the verifier is unsure of; None without a cascade.
-        locator: Finds the passages for a verifier that reads whole sources; None for others.
-        knowledge: Finds evidence; None if only the given source is read.
-        notes: Remarks for every report.
+    `second` judges the responses that the verifier is unsure of, in a cascade. `locator` finds the
+    passages for a verifier that reads whole sources. `notes` are for every report.
     """
 
     verifier: Verifier
@@ -58,16 +52,7 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """Loads models as a configuration says.
-
-    Attributes:
-        configuration: The options.
-        verifier: A name or an object; None: the verifier in the package.
-        knowledge: An object to search; None: the index of the configuration.
-        calibration: Replaces the calibration of the verifier.
-        notice: Receives one-line messages for the user.
-        progress: Receives "fetch" or "convert", the bytes done and the total.
-    """
+    """Loads models as a configuration says; an object that is given replaces its name."""
 
     configuration: Configuration
     verifier: str | Verifier | None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
 from halldetect.config import Configuration
 from halldetect.errors import described
-from halldetect.explanation.explain import Explained, Findings, explain
+from halldetect.explanation.explain import Findings, explain
 from halldetect.explanation.locating import locate
 from halldetect.explanation.proofs import find_proofs
 from halldetect.inputs import CleanPair, read_texts
@@ -27,9 +27,11 @@ from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Report
 from halldetect.report.conclusion import Finished, conclude, quoting
 from halldetect.scoring import score_claim, uncheckable
-from halldetect.verification.cascade import is_unsure
 from halldetect.verification.judging import Judgement, verify
 from halldetect.verification.planning import Task
+
+# A cascade judges a response again if the support of a claim lies in this range.
+UNSURE_FROM, UNSURE_BELOW = 0.1, 0.9
 
 
 def finish(
@@ -39,140 +41,111 @@ def finish(
     progress: Progress | None = None,
     observe: Observe | None = None,
 ) -> list[Report]:
-    """Judge prepared pairs together and return their reports.
-
-    Args:
-        prepared: The pairs.
-        config: The options of the check.
-        models: The models; None if every pair has a problem.
-        progress: Receives the phase, the tokens judged and the expected total.
-        observe: Receives the events of the check.
-    """
+    """Judge prepared pairs together; `models` may be None if every pair has a problem."""
     todo = [item for item in prepared if item.problem is None]
     if observe is not None:
         for item in todo:
             observe(ClaimsExtracted(item.index, item.claims))
     # By place, not by `index`: pairs of several calls of `begin` may have the same index.
     outcomes = iter([] if models is None else _judged(todo, models, progress, observe))
-    threshold = _threshold(config, models)
-    return [
-        conclude(
-            _finished(item, next(outcomes) if item.problem is None else _Outcome(), threshold),
-            config,
+    threshold = config.threshold if models is None else models.threshold
+    assert isinstance(threshold, float)  # without models it cannot be an operating point
+    reports = []
+    for item in prepared:
+        found, used = (_start(item), None) if item.problem is not None else next(outcomes)
+        finished = Finished(
+            item.pair,
+            found.reports,
+            item.unchecked,
+            item.problem or found.problem,
+            item.abstained,
+            found.answers,
+            found.seconds,
+            found.notes,
+            threshold=threshold,
         )
-        for item in prepared
-    ]
+        if used is not None:
+            finished = replace(
+                finished,
+                notes=(*found.notes, *used.notes),
+                verifier=used.verifier,
+                calibration=used.calibration,
+                threshold=used.threshold,
+                knowledge=used.knowledge,
+            )
+        reports.append(conclude(finished, config))
+    return reports
 
 
-def _threshold(config: Configuration, models: Models | None) -> float:
-    """Return the threshold; without models it cannot be an operating point."""
-    if models is not None:
-        return models.threshold
-    assert isinstance(config.threshold, float)
-    return config.threshold
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """The claims of one pair as judged, and the verifier's answers for the cost."""
-
-    claims: tuple[ClaimReport, ...] = ()
-    answers: tuple[tuple[str, Judgement], ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    problem: str | None = None
-    models: Models | None = None
-    notes: tuple[str, ...] = ()
-
-    def adding(
-        self,
-        phase: str,
-        seconds: float,
-        answers: Sequence[tuple[str, Judgement]] = (),
-        claims: tuple[ClaimReport, ...] | None = None,
-    ) -> _Outcome:
-        """Return the outcome with further answers and the time they took."""
-        return replace(
-            self,
-            claims=self.claims if claims is None else claims,
-            answers=(*self.answers, *answers),
-            seconds={**self.seconds, phase: self.seconds.get(phase, 0.0) + seconds},
-        )
-
-
-def _finished(item: Prepared, outcome: _Outcome, threshold: float) -> Finished:
-    models = outcome.models
-    return Finished(
-        pair=item.pair,
-        claims=outcome.claims,
-        unchecked=item.unchecked,
-        problem=item.problem or outcome.problem,
-        abstained=item.abstained,
-        answers=outcome.answers,
-        seconds={**item.seconds, **outcome.seconds},
-        notes=(*item.notes, *outcome.notes, *(models.notes if models else ())),
-        verifier=models.verifier if models else None,
-        calibration=models.calibration if models else None,
-        threshold=models.threshold if models else threshold,
-        knowledge=models.knowledge if models else None,
-    )
+def is_unsure(supports: Sequence[float | None]) -> bool:
+    """Return True if the second verifier of a cascade should judge the whole response again."""
+    return any(support is None or UNSURE_FROM <= support < UNSURE_BELOW for support in supports)
 
 
 def _judged(
     todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
-) -> list[_Outcome]:
-    """Return the outcome of each pair; unsure ones are judged by the second model."""
-    outcomes = _judge_all(todo, models, progress, observe)
-    second = models.second
-    if second is not None:
+) -> list[tuple[Findings, Models]]:
+    """Return the findings of each pair; unsure ones are judged by the second model."""
+    outcomes = [(found, models) for found in _judge_all(todo, models, progress, observe)]
+    if models.second is not None:
         unsure = [
             at
-            for at, outcome in enumerate(outcomes)
-            if outcome.problem is None and is_unsure([claim.support for claim in outcome.claims])
+            for at, (found, _) in enumerate(outcomes)
+            if found.problem is None and is_unsure([claim.support for claim in found.reports])
         ]
         note = f"{models.verifier.description.get('name')} was unsure of a claim: "
         note += "the second verifier judged again"
-        again = _judge_all([todo[at] for at in unsure], second, progress, observe) if unsure else []
-        for at, outcome in zip(unsure, again, strict=True):
-            before = outcomes[at]
-            spent = before.seconds.get("verify", 0.0)
-            outcomes[at] = replace(outcome.adding("verify", spent, before.answers), notes=(note,))
-    for used in (models, second):
+        chosen = [todo[at] for at in unsure]
+        again = _judge_all(chosen, models.second, progress, observe) if unsure else []
+        for at, found in zip(unsure, again, strict=True):
+            before = outcomes[at][0]
+            found = found.spending("verify", before.seconds.get("verify", 0.0))
+            found = found.adding(found.reports, before.answers)
+            outcomes[at] = replace(found, notes=(*found.notes, note)), models.second
+    for used in (models, models.second):
         places = [
-            at
-            for at, outcome in enumerate(outcomes)
-            if outcome.models is used and outcome.problem is None
+            at for at, (found, by) in enumerate(outcomes) if by is used and found.problem is None
         ]
         if used is not None and places:
-            chosen = [(todo[at], outcomes[at]) for at in places]
-            for at, outcome in zip(
-                places, _explained(chosen, used, progress, observe), strict=True
+            items = [todo[at] for at in places]
+            known = [outcomes[at][0] for at in places]
+            for at, found in zip(
+                places, _explained(items, known, used, progress, observe), strict=True
             ):
-                outcomes[at] = outcome
+                outcomes[at] = found, used
     return outcomes
 
 
 def _judge_all(
     todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
-) -> list[_Outcome]:
+) -> list[Findings]:
     """Judge the claims of all pairs together; after a failure, of each pair alone."""
     started = perf_counter()
     try:
         outcomes = _judge(todo, models, progress, observe)
     except Exception as error:
         if len(todo) == 1:
-            return [_Outcome(problem=f"{VERIFIER_FAILED}: {described(error)}", models=models)]
-        return [
-            outcome for item in todo for outcome in _judge_all([item], models, progress, observe)
-        ]
-    shares = _shares(perf_counter() - started, [outcome.answers for outcome in outcomes])
-    return [
-        outcome.adding("verify", seconds) for outcome, seconds in zip(outcomes, shares, strict=True)
-    ]
+            problem = f"{VERIFIER_FAILED}: {described(error)}"
+            return [replace(_start(todo[0]), problem=problem)]
+        return [found for item in todo for found in _judge_all([item], models, progress, observe)]
+    return _timed("verify", started, outcomes, [found.answers for found in outcomes])
+
+
+def _start(item: Prepared) -> Findings:
+    return Findings(
+        item.claims,
+        (),
+        item.documents,
+        item.pair.document_names,
+        length=item.length,
+        seconds=item.seconds,
+        notes=item.notes,
+    )
 
 
 def _judge(
     todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
-) -> list[_Outcome]:
+) -> list[Findings]:
     """Judge each claim unchanged; judge a failing one again as `read_as`."""
     readable = [
         [at for at, claim in enumerate(item.claims) if claim.problem is None] for item in todo
@@ -204,65 +177,58 @@ def _judge(
             else uncheckable(claim, claim.problem or "")
             for at, claim in enumerate(item.claims)
         )
-        judged = tuple(zip(task.statements, answers, strict=True))
-        outcomes.append(_Outcome(reports, judged, models=models))
-    return _rescued(todo, outcomes, models, judge)
+        judged = list(zip(task.statements, answers, strict=True))
+        outcomes.append(_start(item).adding(reports, judged))
+    return _rescued(outcomes, models, judge)
 
 
 def _rescued(
-    todo: Sequence[Prepared],
-    outcomes: Sequence[_Outcome],
+    outcomes: list[Findings],
     models: Models,
     judge: Callable[[Sequence[Task]], list[list[Judgement]]],
-) -> list[_Outcome]:
+) -> list[Findings]:
     """Judge failing claims again with their references resolved; keep the better outcome."""
     places = [
         [
             at
-            for at, report in enumerate(outcome.claims)
-            if report.failing and item.claims[at].read_as
+            for at, (claim, report) in enumerate(zip(found.claims, found.reports, strict=True))
+            if report.failing and claim.read_as
         ]
-        for item, outcome in zip(todo, outcomes, strict=True)
-    ]
-    tasks = [
-        Task(
-            tuple(item.claims[at].read_as or "" for at in chosen),
-            item.documents,
-            item.pair.document_names,
-        )
-        for item, chosen in zip(todo, places, strict=True)
+        for found in outcomes
     ]
     if not any(places):
-        return list(outcomes)
+        return outcomes
+    tasks = [
+        Task(tuple(found.claims[at].read_as or "" for at in chosen), found.documents, found.names)
+        for found, chosen in zip(outcomes, places, strict=True)
+    ]
     results = []
-    for item, outcome, chosen, task, answers in zip(
-        todo, outcomes, places, tasks, judge(tasks), strict=True
-    ):
-        reports = list(outcome.claims)
-        calibration = models.calibration.for_response(item.length)
+    for found, chosen, task, answers in zip(outcomes, places, tasks, judge(tasks), strict=True):
+        reports = list(found.reports)
+        calibration = models.calibration.for_response(found.length)
         for at, judged in zip(chosen, answers, strict=True):
-            report = score_claim(item.claims[at], judged, calibration)
+            report = score_claim(found.claims[at], judged, calibration)
             if (report.support or 0.0) > (reports[at].support or 0.0):
-                reports[at] = replace(report, read_as=item.claims[at].read_as)
-        judged_again = (*outcome.answers, *zip(task.statements, answers, strict=True))
-        results.append(replace(outcome, claims=tuple(reports), answers=judged_again))
+                reports[at] = replace(report, read_as=found.claims[at].read_as)
+        results.append(found.adding(reports, list(zip(task.statements, answers, strict=True))))
     return results
 
 
 def _explained(
-    chosen: Sequence[tuple[Prepared, _Outcome]],
+    items: Sequence[Prepared],
+    known: Sequence[Findings],
     models: Models,
     progress: Progress | None,
     observe: Observe | None,
-) -> list[_Outcome]:
+) -> list[Findings]:
     """Explain failing claims, check citations and look for the shortest passages."""
-    pairs = [
-        (item, replace(outcome, claims=mark_not_found(outcome.claims, item.not_found)))
-        for item, outcome in chosen
+    findings = [
+        replace(found, reports=mark_not_found(found.reports, item.not_found))
+        for item, found in zip(items, known, strict=True)
     ]
     answer = partial(verify, models.verifier, enough=models.calibration.is_enough)
     reasons = partial(explain, answer=answer, calibration=models.calibration)
-    steps: list[tuple[str, str, Callable[..., list[Explained]]]] = [
+    steps: list[tuple[str, str, Callable[..., list[Findings]]]] = [
         ("explain", "failing claims could not be explained", reasons)
     ]
     if models.locator is not None:
@@ -272,45 +238,32 @@ def _explained(
         proofs = partial(find_proofs, verifier=models.verifier)
         steps.append(("proof", "no shorter passage could be looked for", proofs))
     for phase, failure, step in steps:
-        pairs = _add(pairs, phase, failure, partial(step, progress=_advance(progress, phase)))
+        findings = _add(findings, phase, failure, partial(step, progress=_advance(progress, phase)))
     if observe is not None:
-        for item, outcome in pairs:
-            for at, report in enumerate(outcome.claims):
+        for item, found in zip(items, findings, strict=True):
+            for at, report in enumerate(found.reports):
                 observe(_event(item, at, report))
-    return [outcome for _, outcome in pairs]
+    return findings
 
 
 def _add(
-    pairs: Sequence[tuple[Prepared, _Outcome]],
+    findings: Sequence[Findings],
     phase: str,
     failure: str,
-    step: Callable[[Sequence[Findings]], list[Explained]],
-) -> list[tuple[Prepared, _Outcome]]:
+    step: Callable[[Sequence[Findings]], list[Findings]],
+) -> list[Findings]:
     """Add the findings of a step to all pairs together; after a failure, to each pair alone."""
     started = perf_counter()
     try:
-        found = step([_findings(item, outcome) for item, outcome in pairs])
+        found = step(findings)
     except Exception as error:
-        if len(pairs) > 1:
-            return [added for pair in pairs for added in _add([pair], phase, failure, step)]
+        if len(findings) > 1:
+            return [added for item in findings for added in _add([item], phase, failure, step)]
         note = f"{failure}: {described(error)}"
-        return [(item, replace(was, notes=(*was.notes, note))) for item, was in pairs]
-    shares = _shares(perf_counter() - started, [item.answers for item in found])
-    return [
-        (item, outcome.adding(phase, seconds, explained.answers, explained.claims))
-        for (item, outcome), explained, seconds in zip(pairs, found, shares, strict=True)
-    ]
-
-
-def _findings(item: Prepared, outcome: _Outcome) -> Findings:
-    return Findings(
-        item.claims,
-        outcome.claims,
-        item.documents,
-        item.pair.document_names,
-        outcome.answers,
-        item.length,
-    )
+        return [replace(item, notes=(*item.notes, note)) for item in findings]
+    pairs = zip(findings, found, strict=True)
+    new = [after.answers[len(before.answers) :] for before, after in pairs]
+    return _timed(phase, started, found, new)
 
 
 def _event(item: Prepared, at: int, report: ClaimReport) -> ClaimSettled:
@@ -320,13 +273,7 @@ def _event(item: Prepared, at: int, report: ClaimReport) -> ClaimSettled:
 def judge_statements(
     items: Sequence[tuple[CleanPair, Sequence[str]]], config: Configuration, models: Models
 ) -> list[list[ClaimReport]]:
-    """Judge statements unchanged, each against the source of its pair.
-
-    Args:
-        items: A pair, whose response is ignored, and the statements about its source.
-        config: The options of the check.
-        models: The models of the check.
-    """
+    """Judge statements unchanged against the source of a pair, whose response is ignored."""
     prepared = []
     for index, (pair, statements) in enumerate(items):
         item = refuse_language(refuse(Prepared(pair, index), config), models.verifier)
@@ -340,13 +287,25 @@ def judge_statements(
     outcomes = iter(_judge_all(todo, models, None, None))
     results = []
     for item in prepared:
-        outcome = next(outcomes) if item.problem is None else _Outcome(problem=item.problem)
+        found = next(outcomes) if item.problem is None else _start(item)
+        problem = item.problem or found.problem
         results.append(
-            list(outcome.claims)
-            if outcome.problem is None
-            else [uncheckable(claim, outcome.problem) for claim in item.claims]
+            list(found.reports)
+            if problem is None
+            else [uncheckable(claim, problem) for claim in item.claims]
         )
     return results
+
+
+def _timed(
+    phase: str,
+    started: float,
+    findings: Sequence[Findings],
+    answers: Sequence[Sequence[tuple[str, Judgement]]],
+) -> list[Findings]:
+    """Add the time since `started` to the findings, split by the tokens of their new answers."""
+    shares = _shares(perf_counter() - started, answers)
+    return [found.spending(phase, share) for found, share in zip(findings, shares, strict=True)]
 
 
 def _shares(seconds: float, answers: Sequence[Sequence[tuple[str, Judgement]]]) -> list[float]:

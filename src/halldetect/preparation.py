@@ -20,8 +20,8 @@ from halldetect.inputs import (
     Pair,
     Texts,
     clean_pair,
+    has_text,
     read_texts,
-    refusal,
 )
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieve
@@ -42,33 +42,19 @@ CHECK_FAILED = (NOT_SEARCHED, VERIFIER_FAILED, "the claims could not be extracte
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A pair with its texts read, ready for the verifier. A `problem` skips all further steps.
+    """A pair with its texts read, ready for the verifier. A `problem` skips all further steps."""
 
-    Attributes:
-        pair: The cleaned texts, with retrieved passages as further documents.
-        index: The index of the pair in the call.
-        documents: The documents of the source, read.
-        claims: The claims of the response.
-        length: The number of claims in the response.
-        unchecked: The parts of the response that are not judged.
-        problem: Why the pair cannot be checked.
-        abstained: True if the response only says that it gives no answer.
-        not_found: The claims, by index, for which no passage was retrieved.
-        notes: Remarks for the report.
-        seconds: Time spent per phase.
-    """
-
-    pair: CleanPair
-    index: int = 0
+    pair: CleanPair  # with retrieved passages as further documents
+    index: int = 0  # in the call
     documents: tuple[Document, ...] = ()
     claims: tuple[Claim, ...] = ()
-    length: int = 1
+    length: int = 1  # claims in the whole response
     unchecked: tuple[UncheckedPart, ...] = ()
     problem: str | None = None
-    abstained: bool = False
-    not_found: frozenset[int] = frozenset()
+    abstained: bool = False  # the response only says that it gives no answer
+    not_found: frozenset[int] = frozenset()  # claims for which no passage was retrieved
     notes: tuple[str, ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)  # per phase
 
     def spent(self, phase: str, started: float) -> dict[str, float]:
         """Return the seconds per phase with the time since `started` added to one."""
@@ -90,14 +76,23 @@ def clean(item: AnyPair, index: int) -> Prepared:
 
 
 def refuse(prepared: Prepared, config: Configuration) -> Prepared:
-    """Refuse a pair that is empty or too long."""
+    """Refuse a pair that is empty or too long; an index replaces an empty source."""
+    pair = prepared.pair
     if prepared.problem is not None:
         return prepared
-    needs_source = config.knowledge is None
-    problem = refusal(
-        prepared.pair, config.max_source, config.max_response, needs_source=needs_source
-    )
-    return replace(prepared, problem=problem)
+    if not has_text(pair.response):
+        return replace(prepared, problem="the response is empty")
+    if config.knowledge is None and not any(map(has_text, pair.documents)):
+        return replace(prepared, problem="the source has no text")
+    source = sum(map(len, pair.documents))
+    for name, size, limit, advice in (
+        ("response", len(pair.response), config.max_response, "check it in parts"),
+        ("source", source, config.max_source, "pass the part that matters"),
+    ):
+        if size > limit:
+            why = f"has {size:,} characters, more than the limit of {limit:,}"
+            return replace(prepared, problem=f"the {name} {why}; {advice} or raise max_{name}")
+    return prepared
 
 
 def prepare(prepared: Prepared, verifier: Verifier, knowledge: Knowledge | None) -> Prepared:

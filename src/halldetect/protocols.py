@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Probabilities
@@ -50,29 +50,6 @@ class Verifier(Protocol):
 
         No pair has more than `max_tokens` tokens. Raises ModelError on failure.
         """
-        ...
-
-
-@runtime_checkable
-class TokenVerifier(Verifier, Protocol):
-    """A verifier that also takes texts as tokens, so that no text is tokenized twice."""
-
-    @property
-    def adds_up(self) -> bool:
-        """Return True if the tokens of a text are those of its parts between plain spaces.
-
-        Otherwise nothing else of this protocol is used.
-        """
-        ...
-
-    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Return the tokens of each text, without special tokens."""
-        ...
-
-    def judge_tokens(
-        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
-    ) -> list[Probabilities]:
-        """Return the answers of `judge` for the texts of these tokens."""
         ...
 
 

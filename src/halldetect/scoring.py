@@ -67,11 +67,7 @@ class Calibration:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Calibration:
-        """Return the calibration of a verifier's description or a report.
-
-        Raises:
-            ModelError: For an unknown parameter or a wrong value.
-        """
+        """Return the calibration of a description; raise ModelError for a wrong parameter."""
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             raise ModelError(f"calibration: unknown parameter {', '.join(unknown)}")
@@ -120,14 +116,9 @@ def contradiction_of(answer: Probabilities) -> float:
 
 
 def threshold_value(threshold: float | str, verifier: Mapping[str, Any]) -> float:
-    """Return the number of a threshold.
+    """Return the number of a threshold, which may be an operating point of the verifier.
 
-    Args:
-        threshold: A number, or a name of `OPERATING_POINTS`.
-        verifier: The description of the verifier, which has the numbers of the names.
-
-    Raises:
-        ConfigurationError: If the verifier has no such operating point.
+    Raises ConfigurationError if the description of the verifier has no such operating point.
     """
     if not isinstance(threshold, str):
         return threshold
@@ -141,13 +132,7 @@ def threshold_value(threshold: float | str, verifier: Mapping[str, Any]) -> floa
 
 
 def score_claim(claim: Claim, judged: Judgement, calibration: Calibration) -> ClaimReport:
-    """Return the report of one claim: its scores, its state and its passage.
-
-    Args:
-        claim: The claim.
-        judged: The verifier's answers.
-        calibration: The parameters of the score.
-    """
+    """Return the report of one claim: its scores, its state and its passage."""
     if not judged.windows:
         return uncheckable(claim, judged.reason or "no window of the source was judged")
     # Computed from the rounded probabilities, so that a reader of the report can redo the sums.

@@ -59,7 +59,7 @@ def findings(
 
 def passages(verifier: OverlapVerifier, *items: Findings) -> list[list[str | None]]:
     return [
-        [claim.proof and claim.proof.text for claim in found.claims]
+        [None if claim.proof is None else claim.proof.text for claim in found.reports]
         for found in find_proofs(items, verifier)
     ]
 
@@ -126,7 +126,7 @@ def test_each_claim_gets_its_own_passage() -> None:
         ["It was a speech.", "They had a lamp."],
     ]
     for item in found:
-        for claim, (_, judged) in zip(item.claims, item.answers, strict=True):
+        for claim, (_, judged) in zip(item.reports, item.answers, strict=True):
             assert claim.proof is not None
             assert judged.windows[-1].span == claim.proof.span
             assert claim.proof.span.cut(SOURCE) == claim.proof.text

@@ -283,22 +283,23 @@ def groups(tiny: TinyModel) -> list[Group]:
 
 @pytest.mark.hf
 def test_rows_hold_every_claim_behind_its_passage(tiny: TinyModel) -> None:
-    from halldetect.large.torch_backend import fitted, packed, units
+    from halldetect.large.torch_backend import packed, units
 
     given = groups(tiny)
     seen = set()
-    for row, some in units(given, 256).items():
-        rows = fitted(some, row)
-        assert sum(map(len, rows)) == len(some)
-        assert all(sum(unit.size for unit in units_of_row) <= row for units_of_row in rows)
-        arrays = packed(given, rows)
+    shortest = max(len(group.passage) + max(map(len, group.claims)) for group in given)
+    for row in (1, shortest, 4096):
+        rows = units(given, row)
+        assert all(unit.size <= row or unit.last == unit.first + 1 for unit in rows)
+        assert [unit.size for unit in rows] == sorted((unit.size for unit in rows), reverse=True)
+        arrays = packed(given, rows, rows[0].size)
         flat, positions = arrays.ids.reshape(-1), arrays.positions.reshape(-1)
         for (group, claim), end in zip(arrays.claims, arrays.last_tokens, strict=True):
             tokens = given[group].claims[claim]
             assert tuple(flat[end + 1 - len(tokens) : end + 1]) == tokens
             assert positions[end] == len(given[group].passage) + len(tokens) - 1
-            seen.add((group, claim))
-    assert len(seen) == len(PAIRS)
+            seen.add((row, group, claim))
+    assert len(seen) == 3 * len(PAIRS)
 
 
 @pytest.mark.hf

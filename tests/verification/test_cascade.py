@@ -9,9 +9,9 @@ import pytest
 
 from halldetect import Detector
 from halldetect.errors import ModelError
+from halldetect.pipeline import is_unsure
 from halldetect.protocols import ClaimSettled, Event
 from halldetect.report import ClaimReport, Probabilities, Status
-from halldetect.verification.cascade import is_unsure
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = "In May the pump was repaired. In June the valve was replaced."

@@ -14,8 +14,7 @@ from halldetect.reading.sources import read_source
 from halldetect.report import Probabilities
 from halldetect.verification.judging import Judgement, verify
 from halldetect.verification.planning import PAGES, Task
-from halldetect.verification.tokens import SourceTokens
-from halldetect.verification.windows import cut_pages, short_spans
+from halldetect.verification.windows import CountedDocument, cut_pages, short_spans
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = (
@@ -253,9 +252,9 @@ TEXTS = st.lists(WORDS.map(lambda words: " ".join(words) + "."), min_size=1, max
 def test_pages_fit_and_cover_every_word(parts: list[str], room: int, overlap: bool) -> None:
     document = read_source("\n".join(parts))
     verifier = OverlapVerifier(1000)
-    tokens = SourceTokens(verifier, [document])
-    pages = cut_pages(tokens, 0, document, room, overlap=overlap)
-    assert all(tokens.count(0, [page])[0] <= room for page in pages)
+    tokens = CountedDocument(verifier, document)
+    pages = cut_pages(tokens, room, overlap=overlap)
+    assert all(tokens.count([page])[0] <= room for page in pages)
     starts = [page.start for page in pages]
     assert starts == sorted(starts)
     covered = "".join(
@@ -270,11 +269,11 @@ def test_pages_fit_and_cover_every_word(parts: list[str], room: int, overlap: bo
 def test_page_boundaries_are_sentence_boundaries() -> None:
     source = " ".join(f"Sentence number {at} has seven words here." for at in range(9))
     document = read_source(source)
-    tokens = SourceTokens(OverlapVerifier(), [document])
-    pages = cut_pages(tokens, 0, document, 21)
+    tokens = CountedDocument(OverlapVerifier(), document)
+    pages = cut_pages(tokens, 21)
     assert [page.cut(source).count(".") for page in pages] == [3, 3, 3]
     assert pages[1] == Span(document.sentences[3].start, document.sentences[5].end)
-    shared = cut_pages(tokens, 0, document, 21, overlap=True)
+    shared = cut_pages(tokens, 21, overlap=True)
     assert shared[1].start < shared[0].end
 
 
@@ -300,4 +299,4 @@ def test_sentence_with_a_pronoun_takes_the_one_before() -> None:
 def test_documents_without_sentences_have_no_windows(text: str) -> None:
     document = Document(text, ())
     assert short_spans(document, 3) == []
-    assert cut_pages(SourceTokens(OverlapVerifier(), [document]), 0, document, 9) == []
+    assert cut_pages(CountedDocument(OverlapVerifier(), document), 9) == []

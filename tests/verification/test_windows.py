@@ -14,8 +14,12 @@ from halldetect import Detector
 from halldetect.inputs import Pair, clean_pair, read_texts
 from halldetect.reading.document import Document, Span
 from halldetect.reading.sentences import read_document
-from halldetect.verification.tokens import SourceTokens
-from halldetect.verification.windows import _cut_sentence, cut_pages, short_spans
+from halldetect.verification.windows import (
+    CountedDocument,
+    _cut_sentence,
+    cut_pages,
+    short_spans,
+)
 from tests.support.fakes import OverlapVerifier
 
 BRIDGE, OPENED, MILL = "The Kell bridge is old.", "It opened in 1932.", "The mill burned down."
@@ -38,8 +42,8 @@ class Letters(Words):
         return [len(text) for text in texts]
 
 
-def counted(document: Document, tokens: type[Words] = Words) -> SourceTokens:
-    return SourceTokens(tokens(), [document])  # type: ignore[arg-type]
+def counted(document: Document, tokens: type[Words] = Words) -> CountedDocument:
+    return CountedDocument(tokens(), document)  # type: ignore[arg-type]
 
 
 def book(sentences: int, words: int = 12) -> Document:
@@ -74,6 +78,21 @@ def test_file_name_is_not_a_title(name: str) -> None:
     assert read_texts(pair).documents[0].readings == ()
 
 
+def test_each_part_is_counted_once() -> None:
+    document = read_document("Rider one crossed. Rider two crossed.")
+    asked: list[str] = []
+
+    class Asked(Words):
+        def count_tokens(self, texts: Sequence[str]) -> list[int]:
+            asked.extend(texts)
+            return super().count_tokens(texts)
+
+    found = counted(document, Asked)
+    assert found.count([*document.sentences, *document.sentences]) == [3, 3, 3, 3]
+    assert found.count(document.sentences) == [3, 3]
+    assert asked == ["Rider one crossed.", "Rider two crossed."]
+
+
 # Pages
 
 
@@ -81,9 +100,9 @@ def test_file_name_is_not_a_title(name: str) -> None:
 def test_pages_are_as_few_as_possible(words: list[int], room: int) -> None:
     text = " ".join("Oh " + "my " * (count - 1) + "god." for count in words)
     document = read_document(text)
-    pages = cut_pages(counted(document), 0, document, room)
+    pages = cut_pages(counted(document), room)
     assert " ".join(page.cut(text) for page in pages) == text
-    sizes = counted(document).count(0, document.sentences)
+    sizes = counted(document).count(document.sentences)
     if max(sizes) <= room:  # no sentence had to be cut
         filled = taken = 0
         for size in sizes:
@@ -95,14 +114,14 @@ def test_pages_are_as_few_as_possible(words: list[int], room: int) -> None:
 
 def test_pages_are_even() -> None:
     document = book(120)
-    sizes = counted(document).count(0, cut_pages(counted(document), 0, document, 448))
+    sizes = counted(document).count(cut_pages(counted(document), 448))
     assert len(sizes) == 4
     assert max(sizes) - min(sizes) <= 12
 
 
 def test_neighbouring_sentences_share_an_overlapping_page() -> None:
     document = book(400)
-    pages = cut_pages(counted(document), 0, document, 448, overlap=True)
+    pages = cut_pages(counted(document), 448, overlap=True)
     assert len(pages) > 5
     for first, second in pairwise(document.sentences):
         assert any(page.start <= first.start and second.end <= page.end for page in pages)
@@ -111,13 +130,13 @@ def test_neighbouring_sentences_share_an_overlapping_page() -> None:
 def test_page_begins_with_sentences_of_the_one_before() -> None:
     document = book(60, 4)
     starts = [span.start for span in document.sentences]
-    plain = cut_pages(counted(document), 0, document, 90)
-    pages = cut_pages(counted(document), 0, document, 96, overlap=True)
+    plain = cut_pages(counted(document), 90)
+    pages = cut_pages(counted(document), 96, overlap=True)
     assert [page.end for page in pages] == [page.end for page in plain]
     # 20 sentences a page, and room for three more.
     assert [starts.index(page.start) for page in plain] == [0, 20, 40]
     assert [starts.index(page.start) for page in pages] == [0, 17, 37]
-    narrow = cut_pages(counted(document), 0, document, 44, overlap=True)
+    narrow = cut_pages(counted(document), 44, overlap=True)
     assert starts.index(narrow[1].start) == len(document.sentences_in(narrow[0])) - 1
 
 
@@ -125,9 +144,9 @@ def test_text_between_sentences_counts() -> None:
     text = "Aaaa.     Bbbb.     Cccc.     Dddd."
     document = Document(text, tuple(Span(at, at + 5) for at in (0, 10, 20, 30)))
     # By their sentences alone two would fit on a page.
-    pages = cut_pages(counted(document, Letters), 0, document, 12)
+    pages = cut_pages(counted(document, Letters), 12)
     assert [page.cut(text) for page in pages] == ["Aaaa.", "Bbbb.", "Cccc.", "Dddd."]
-    pages = cut_pages(counted(document, Letters), 0, document, 15)
+    pages = cut_pages(counted(document, Letters), 15)
     assert [page.cut(text) for page in pages] == ["Aaaa.     Bbbb.", "Cccc.     Dddd."]
 
 
@@ -147,5 +166,5 @@ def test_long_sentence_is_halved_at_a_space(sentence: str, room: int, parts: lis
     for before in ("", "Ah. "):  # at any place
         document = Document(before + sentence, (Span(len(before), len(before + sentence)),))
         (span,) = document.sentences
-        found = _cut_sentence(counted(document, Letters), 0, document, span, room)
+        found = _cut_sentence(counted(document, Letters), span, room)
         assert [part.cut(document.text) for part in found] == parts

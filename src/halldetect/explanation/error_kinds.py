@@ -82,11 +82,7 @@ def error_kind(
 ) -> ErrorReport | None:
     """Return the kind of error of an unsupported claim; None if it is unknown.
 
-    Args:
-        claim: The claim as the verifier has read it.
-        passage: The passage that decides, of any length.
-        contradicted: True if the passage contradicts the claim.
-        source: The source with the passage; what it has elsewhere is not an error.
+    `passage` decides the claim; words that the source has elsewhere are not an error.
     """
     said, whole = _Side(claim), _Side(passage)
     new = [fact for fact in said.facts if whole.lacks(fact) and not _occurs(fact.text, source)]

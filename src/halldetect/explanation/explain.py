@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.reading.citations import cited_documents, is_kind_of_source, mentions
@@ -16,24 +16,12 @@ from halldetect.verification.planning import Task
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """The claims of a response with their explanations, and the answers counted in the cost."""
-
-    claims: tuple[ClaimReport, ...]
-    answers: tuple[tuple[str, Judgement], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Findings:
     """The claims of a response as read and judged, and its source.
 
-    Attributes:
-        claims: The claims.
-        reports: The outcome for each.
-        documents: The documents of the source.
-        names: Their names; empty if they have none.
-        answers: The statements that were judged, with the verifier's answers.
-        length: The number of claims in the response.
+    `names` are those of the documents, `answers` the statements that were judged with the
+    verifier's answers, `length` the number of claims in the whole response. The seconds per phase,
+    the notes and the problem of a failed check are for the report.
     """
 
     claims: tuple[Claim, ...]
@@ -42,6 +30,20 @@ class Findings:
     names: tuple[str, ...] = ()
     answers: tuple[tuple[str, Judgement], ...] = ()
     length: int = 1
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    problem: str | None = None
+
+    def adding(
+        self, reports: Sequence[ClaimReport], answers: Sequence[tuple[str, Judgement]]
+    ) -> Findings:
+        """Return the findings with other outcomes and further answers."""
+        return replace(self, reports=tuple(reports), answers=(*self.answers, *answers))
+
+    def spending(self, phase: str, seconds: float) -> Findings:
+        """Return the findings with more time spent in a phase."""
+        spent = self.seconds.get(phase, 0.0) + seconds
+        return replace(self, seconds={**self.seconds, phase: spent})
 
     def statement(self, at: int) -> str:
         """Return a claim in the form that was judged."""
@@ -78,15 +80,11 @@ def explain(
     answer: Callable[..., list[list[Judgement]]],
     calibration: Calibration,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Explained]:
+) -> list[Findings]:
     """Judge claims against cited documents, batched over all responses, and name the errors.
 
-    Args:
-        findings: The claims of each response.
-        answer: Judges tasks; see `verification.judging.verify`.
-        calibration: The parameters of the score.
-        progress: Gets the tokens judged and expected. It is also called before each failing
-            claim, because comparing words takes time.
+    `answer` judges tasks as `verification.judging.verify` does. `progress` is also called before
+    each failing claim, because comparing words takes time.
     """
     wanted = [
         (number, at, document)
@@ -125,12 +123,12 @@ def explain(
                 for label, document in item.cited(at)
             )
             claims.append(replace(report, error=_error(item, at), citations=citations))
-        answers = tuple(
+        answers = [
             (task.statements[0], found)
             for (of_response, _, _), task, found in zip(wanted, tasks, judged, strict=True)
             if of_response == number
-        )
-        results.append(Explained(tuple(claims), answers))
+        ]
+        results.append(item.adding(claims, answers))
     return results
 
 

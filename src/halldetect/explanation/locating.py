@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from halldetect.explanation.explain import Explained, Findings
+from halldetect.explanation.explain import Findings
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities, Status
 from halldetect.scoring import choose_passage
@@ -27,16 +27,12 @@ def locate(
     judge: Verifier,
     locator: Verifier,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Explained]:
+) -> list[Findings]:
     """Replace the pages that decided claims by short passages.
 
-    Args:
-        findings: The claims of each response.
-        judge: Finds the passages of contradicted claims.
-        locator: Finds those of all other claims.
-        progress: Gets the tokens judged and expected.
+    `judge` finds those of contradicted claims, `locator` all others.
     """
-    found = [Explained(item.reports) for item in findings]
+    found = list(findings)
     for verifier, of_contradicted in ((judge, True), (locator, False)):
         places = [
             [
@@ -56,14 +52,13 @@ def locate(
         enough = None if of_contradicted else _is_clear
         judged = verify(verifier, tasks, enough, progress, kind=Kind.SHORT)
         for number, (chosen, answers) in enumerate(zip(places, judged, strict=True)):
-            claims = list(found[number].claims)
+            reports = list(found[number].reports)
             for at, answer in zip(chosen, answers, strict=True):
                 if answer.windows:
-                    passage = choose_passage(answer, claims[at].status, CLEAR)
-                    claims[at] = replace(claims[at], proof=passage)
-            known = found[number].answers
-            new = tuple(zip(tasks[number].statements, answers, strict=True))
-            found[number] = Explained(tuple(claims), (*known, *new))
+                    passage = choose_passage(answer, reports[at].status, CLEAR)
+                    reports[at] = replace(reports[at], proof=passage)
+            new = list(zip(tasks[number].statements, answers, strict=True))
+            found[number] = found[number].adding(reports, new)
     return found
 
 

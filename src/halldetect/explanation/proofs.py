@@ -10,9 +10,9 @@ no score.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from halldetect.explanation.explain import Explained, Findings
+from halldetect.explanation.explain import Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex
@@ -33,14 +33,8 @@ def find_proofs(
     findings: Sequence[Findings],
     verifier: Verifier,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Explained]:
-    """Search passages shorter than those known, in rounds batched over all claims.
-
-    Args:
-        findings: The claims of each response; their passages carry probabilities.
-        verifier: Judges the passages.
-        progress: Gets the number of finished searches and of all searches.
-    """
+) -> list[Findings]:
+    """Search passages shorter than those known, in rounds batched over all claims."""
     searches = [dict(_searches(item)) for item in findings]
     everywhere = [search for of_response in searches for search in of_response.values()]
     while rounds := [(search, spans) for search in everywhere if (spans := search.next_round())]:
@@ -61,10 +55,10 @@ def find_proofs(
         claims = list(item.reports)
         for at, search in of_response.items():
             claims[at] = replace(claims[at], proof=search.shortest())
-        answered = tuple(
+        answered = [
             (search.statement, search.judgement(verifier)) for search in of_response.values()
-        )
-        explained.append(Explained(tuple(claims), answered))
+        ]
+        explained.append(item.adding(claims, answered))
     return explained
 
 
@@ -87,23 +81,18 @@ def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
             yield at, _Search(item.statement(at), known, document, settling, judged)
 
 
+@dataclass
 class _Search:
     """The search for one claim in a passage that settles it; `tried` has the answers."""
 
-    def __init__(
-        self,
-        statement: str,
-        known: Evidence,
-        document: Document,
-        settling: Settling,
-        judged: Set[Span],
-    ) -> None:
-        self.statement = statement
-        self._known = known
-        self._document = document
-        self._settling = settling
-        self._judged = {known.span, *judged}
-        self.tried: dict[Span, Probabilities] = {}
+    statement: str
+    _known: Evidence
+    _document: Document
+    _settling: Settling
+    _judged: Set[Span]
+    tried: dict[Span, Probabilities] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
         self._rounds = self._candidates()
 
     def text(self, span: Span) -> str:
@@ -114,7 +103,7 @@ class _Search:
         """Return the passages to judge next; none if the claim is settled or all were tried."""
         if self._settled():
             return []
-        tried = {*self._judged, *self.tried}
+        tried = {self._known.span, *self._judged, *self.tried}
         for spans in self._rounds:
             if new := [span for span in spans if span not in tried]:
                 return new

@@ -34,20 +34,20 @@ def load_large(
     cache: Path | None = None,
     progress: Progress = no_progress,
 ) -> LargeVerifier:
-    """Load the large verifier.
+    """Load the large verifier from a GGUF file and an adapter, a `.lora8` file.
+
+    `config.json` beside the adapter may state `calibration` and `operating_points`.
 
     Args:
-        base: the base model, a GGUF file.
-        adapter: the adapter, a `.lora8` file. `config.json` beside it may state `calibration`, the
-            parameters of halldetect.scoring.Calibration, and `operating_points`.
+        base: the base model.
+        adapter: the adapter, which fits one base only.
         device: "cpu", "cuda" or "mps".
-        runtime: "openvino", "onnx" or "torch"; None: OpenVINO on a CPU if it is installed, else
-            onnxruntime, and torch on a GPU.
+        runtime: "openvino", "onnx" or "torch"; None: see `chosen_runtime`.
         threads: threads on a CPU; one per core if None.
         context: most tokens of a passage, a claim and the question together.
-        base_sha256: digest of the base, if already known, to avoid reading the file.
+        base_sha256: digest of the base, if already known.
         cache: folder for the converted model; that of the model store if None.
-        progress: called while the base is converted for onnxruntime, on first use only.
+        progress: called while the base is converted, on first use only.
 
     Raises ModelError if a file is missing or the adapter belongs to another base,
     ConfigurationError if device, runtime and context do not fit together.
@@ -60,22 +60,19 @@ def load_large(
             )
     found = read_adapter(adapter)
     model = GgufFile(base)
-    digest = base_sha256 or digest_of(base)
+    digest, adapter_digest = base_sha256 or digest_of(base), digest_of(adapter)
     if found.base_sha256 != digest:
         raise ModelError(
             f"the adapter {adapter.name} belongs to a base with sha256 {found.base_sha256[:16]}, "
             f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches the right one"
         )
-    shape = Shape.of(model)
-    prompt = Prompt(model)
+    shape, prompt = Shape.of(model), Prompt(model)
     if not prompt.frame_tokens < context <= shape.context:
         raise ConfigurationError(
             f"context must lie between {prompt.frame_tokens + 1}, for the question alone, and "
             f"{shape.context}, which the model reads, not {context}"
         )
     found.check_fits(shape)
-    adapter_digest = digest_of(adapter)
-    folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
     backend: Backend
     if chosen == "torch":
         from halldetect.large.torch_backend import torch_backend
@@ -85,6 +82,7 @@ def load_large(
         from halldetect.large.onnx_backend import OnnxBackend
         from halldetect.large.onnx_convert import ROUNDING, converted
 
+        folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
         _remove_other_conversions(folder)
         file = converted(folder / f"onnx-{ROUNDING}", model, found, prompt.answers, progress)
         backend = OnnxBackend(
@@ -92,20 +90,15 @@ def load_large(
         )
     config = adapter.with_name("config.json")
     settings = read_object(config) if config.is_file() else {}
-    return LargeVerifier(
-        backend,
-        prompt,
-        context=context,
-        temperature=found.temperature,
-        description={
-            "kind": chosen,
-            "digest": adapter_digest,
-            "base_digest": digest,
-            "languages": None if found.languages is None else list(found.languages),
-            "calibration": settings.get("calibration"),
-            "operating_points": settings.get("operating_points"),
-        },
-    )
+    description = {
+        "kind": chosen,
+        "digest": adapter_digest,
+        "base_digest": digest,
+        "languages": None if found.languages is None else list(found.languages),
+        "calibration": settings.get("calibration"),
+        "operating_points": settings.get("operating_points"),
+    }
+    return LargeVerifier(backend, prompt, context, found.temperature, description)
 
 
 def _remove_other_conversions(folder: Path) -> None:

@@ -75,14 +75,9 @@ class OnnxBackend:
         threads: int | None = None,
         library: str = "onnx",
     ) -> None:
-        """Load a converted model.
+        """Load a converted model; `model` is the base, for the embeddings.
 
-        Args:
-            file: the converted model.
-            model: the base, for the embeddings.
-            kept_tokens: most tokens of all kept passages; the last one is always kept.
-            threads: one per core if None.
-            library: "onnx" for onnxruntime, or "openvino".
+        `kept_tokens` limits the tokens of all kept passages; the last one is always kept.
         """
         self._model = model
         shape = Shape.of(model)

@@ -1,13 +1,12 @@
-"""The large verifier with torch: many passages and claims at once, packed into rows.
+"""The large verifier with torch: many passages and claims at once, one passage in a row.
 
-A packed row holds several passages, each followed by its claims. A claim attends to its passage
-and itself, and its positions continue those of the passage: every claim reads as if it were
-alone. If the claims of a passage do not fit into one row, several rows hold the passage.
+A row holds a passage followed by its claims. A claim attends to its passage and itself, and its
+positions continue those of the passage: every claim reads as if it were alone. If the claims of a
+passage do not fit into one row, several rows hold the passage.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,15 +15,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from halldetect.errors import ModelError, one_line
 from halldetect.large.adapter import Adapter
 from halldetect.large.torch_model import TorchModel
 from halldetect.large.verifier import Group, Logits
 from halldetect.models.gguf import GgufFile
-from halldetect.verification.devices import free_memory, out_of_memory, torch_device
+from halldetect.verification.devices import (
+    free_memory,
+    out_of_memory,
+    torch_device,
+    torch_failure,
+)
 
 _BLOCK = 128  # lengths of rows are multiples of it
-# Tokens of the usual row, and of a step on an NVIDIA GPU; other devices take a row at a time.
+# Tokens of the usual row at most, and of a step on an NVIDIA GPU; other devices take fewer.
 _ROW, _CUDA_STEP = 4096, 16384
 
 
@@ -36,15 +39,7 @@ def torch_backend(
     device: str,
     threads: int | None = None,
 ) -> PackedTorch:
-    """Return the backend for a device: float32 on a CPU, bfloat16 on a GPU that has it.
-
-    Args:
-        model: the base.
-        adapter: the adapter, added to the base.
-        answers: tokens of the three answers.
-        device: "cpu", "cuda" or "mps"; ModelError if it is missing.
-        threads: threads of a CPU; torch's default if None.
-    """
+    """Return the backend for a device: float32 on a CPU, bfloat16 on a GPU that has it."""
     torch_device(device)
     if threads is not None and device == "cpu":
         torch.set_num_threads(threads)
@@ -53,7 +48,7 @@ def torch_backend(
     try:
         loaded = TorchModel(model, adapter, answers, device=device, dtype=dtype)
     except RuntimeError as error:
-        raise _failure(error, device) from error
+        raise torch_failure("large", error, device) from error
     return PackedTorch(loaded, step_tokens=_CUDA_STEP if device == "cuda" else _ROW)
 
 
@@ -69,7 +64,7 @@ class PackedTorch:
     def __init__(
         self, model: TorchModel, *, row: int = _ROW, step_tokens: int = _CUDA_STEP
     ) -> None:
-        """Use a loaded model, with `row` tokens in the usual row.
+        """Use a loaded model, with at most `row` tokens in the usual row.
 
         When memory runs out, `step_tokens` is halved, down to one row.
         """
@@ -83,20 +78,20 @@ class PackedTorch:
         """Return the logits of every group; see `Backend`."""
         results = [np.zeros((len(group.claims), 3), np.float32) for group in groups]
         queued: list[tuple[Packed, Tensor]] = []
-        for row, some in units(groups, self._row).items():
-            rows = fitted(some, row)
-            while rows:
-                count = max(1, self._step_tokens // row)
-                step = packed(groups, rows[:count])
-                try:
-                    queued.append((step, self._logits(step)))
-                except RuntimeError as error:
-                    if count == 1 or not out_of_memory(error):
-                        raise _failure(error, self._model.device) from error
-                    self._step_tokens = count // 2 * row
-                    free_memory(self._model.device)
-                    continue
-                rows = rows[count:]
+        rows = units(groups, self._row)
+        while rows:
+            length = -(-rows[0].size // _BLOCK) * _BLOCK
+            count = max(1, self._step_tokens // length)
+            step = packed(groups, rows[:count], length)
+            try:
+                queued.append((step, self._logits(step)))
+            except RuntimeError as error:
+                if count == 1 or not out_of_memory(error):
+                    raise torch_failure("large", error, self._model.device) from error
+                self._step_tokens = count // 2 * length
+                free_memory(self._model.device)
+                continue
+            rows = rows[count:]
         for step, logits in queued:
             for (group, claim), answer in zip(step.claims, logits.cpu().numpy(), strict=True):
                 results[group][claim] = answer
@@ -111,13 +106,12 @@ class PackedTorch:
                 return tensor.pin_memory().to(model.device, non_blocking=True)
             return tensor.to(model.device)
 
-        unit, claim = moved(step.unit), moved(step.claim)
-        order = torch.arange(unit.shape[1], device=unit.device)
-        same = unit[:, :, None] == unit[:, None, :]
+        claim = moved(step.claim)
+        order = torch.arange(claim.shape[1], device=claim.device)
         seen = (claim[:, None, :] == 0) | (claim[:, :, None] == claim[:, None, :])
-        visible = (same & seen & (order[:, None] >= order[None, :]))[:, None]
+        visible = (seen & (order[:, None] >= order[None, :]))[:, None]
         # Added to the scores; built once instead of in every layer.
-        mask = torch.zeros(visible.shape, dtype=model.dtype, device=unit.device)
+        mask = torch.zeros(visible.shape, dtype=model.dtype, device=claim.device)
         mask.masked_fill_(~visible, float("-inf"))
         states = model.states(moved(step.ids), moved(step.positions), mask)
         return model.logits(states.flatten(0, 1)[moved(step.last_tokens)])
@@ -133,89 +127,50 @@ class Unit(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Rows as arrays: the first four are rows x tokens.
+    """Rows as arrays: the first three are rows x tokens.
 
-    `unit` numbers the units of a row, `claim` the claims of a unit from 1, with 0 for the passage.
-    `last_tokens` has the place of every claim's last token in the flattened rows, `claims` its
-    group and number.
+    `claim` numbers the claims of a row from 1, with 0 for the passage. `last_tokens` has the place
+    of every claim's last token in the flattened rows, `claims` its group and number.
     """
 
     ids: NDArray[np.int64]
     positions: NDArray[np.int64]
-    unit: NDArray[np.int64]
     claim: NDArray[np.int64]
     last_tokens: NDArray[np.int64]
     claims: tuple[tuple[int, int], ...]
 
 
-def units(groups: Sequence[Group], shortest: int) -> dict[int, list[Unit]]:
-    """Put every claim into a unit; return the units by the length of their rows.
-
-    A passage too long for the `shortest` row gets one twice, four times ... as long.
-    """
-    found: dict[int, list[Unit]] = {}
+def units(groups: Sequence[Group], row: int) -> list[Unit]:
+    """Put every claim into a unit of at most `row` tokens, or alone; return the longest first."""
+    found: list[Unit] = []
     for number, group in enumerate(groups):
-        if not group.claims:
-            continue
-        passage, row = len(group.passage), shortest
-        while row < passage + max(map(len, group.claims)):
-            row *= 2
-        first, size = 0, passage
+        first, size = 0, len(group.passage)
         for at, claim in enumerate(group.claims):
-            if size + len(claim) > row:
-                found.setdefault(row, []).append(Unit(number, first, at, size))
-                first, size = at, passage
+            if at > first and size + len(claim) > row:
+                found.append(Unit(number, first, at, size))
+                first, size = at, len(group.passage)
             size += len(claim)
-        found.setdefault(row, []).append(Unit(number, first, len(group.claims), size))
-    return found
+        if group.claims:
+            found.append(Unit(number, first, len(group.claims), size))
+    return sorted(found, key=lambda unit: -unit.size)
 
 
-def fitted(units: Sequence[Unit], row: int) -> list[list[Unit]]:
-    """Put units into few rows: the largest first, each where it fits best."""
-    rows: list[list[Unit]] = []
-    rooms: list[tuple[int, int]] = []  # room and number of every row, in order
-    for unit in sorted(units, key=lambda unit: -unit.size):
-        best = bisect_left(rooms, (unit.size, 0))
-        if best < len(rooms):
-            room, number = rooms.pop(best)
-        else:
-            room, number = row, len(rows)
-            rows.append([])
-        rows[number].append(unit)
-        insort(rooms, (room - unit.size, number))
-    return rows
-
-
-def packed(groups: Sequence[Group], rows: Sequence[Sequence[Unit]]) -> Packed:
-    """Return the arrays of some rows of units, as long as the longest of them."""
-    longest = max(sum(unit.size for unit in some) for some in rows)
-    length = -(-longest // _BLOCK) * _BLOCK
-    ids, positions, unit_of, claim_of = np.zeros((4, len(rows), length), np.int64)
+def packed(groups: Sequence[Group], rows: Sequence[Unit], length: int) -> Packed:
+    """Return the arrays of some units, padded to a length."""
+    ids, positions, claim_of = np.zeros((3, len(rows), length), np.int64)
+    claim_of -= 1  # padding attends to the passage and to itself
     last_tokens: list[int] = []
     claims: list[tuple[int, int]] = []
-    for line, row_units in enumerate(rows):
+    for line, unit in enumerate(rows):
+        group = groups[unit.group]
         at = 0
-        for number, unit in enumerate(row_units):
-            group = groups[unit.group]
-            for place, tokens in enumerate((group.passage, *group.claims[unit.first : unit.last])):
-                end, start = at + len(tokens), len(group.passage) if place else 0
-                ids[line, at:end] = tokens
-                positions[line, at:end] = np.arange(start, start + len(tokens))
-                unit_of[line, at:end] = number
-                claim_of[line, at:end] = place
-                if place:
-                    last_tokens.append(line * length + end - 1)
-                    claims.append((unit.group, unit.first + place - 1))
-                at = end
-        # The padding attends to itself: a token that attends to nothing gives NaN.
-        unit_of[line, at:] = len(row_units)
-    return Packed(ids, positions, unit_of, claim_of, np.array(last_tokens, np.int64), tuple(claims))
-
-
-def _failure(error: RuntimeError, device: str) -> ModelError:
-    if out_of_memory(error):
-        return ModelError(
-            f"large: not enough memory on {device}, even for one row of text; use --device cpu or "
-            "free memory there"
-        )
-    return ModelError(f"large: torch failed: {one_line(error)}")
+        for place, tokens in enumerate((group.passage, *group.claims[unit.first : unit.last])):
+            end, start = at + len(tokens), len(group.passage) if place else 0
+            ids[line, at:end] = tokens
+            positions[line, at:end] = np.arange(start, start + len(tokens))
+            claim_of[line, at:end] = place
+            if place:
+                last_tokens.append(line * length + end - 1)
+                claims.append((unit.group, unit.first + place - 1))
+            at = end
+    return Packed(ids, positions, claim_of, np.array(last_tokens, np.int64), tuple(claims))

@@ -31,15 +31,10 @@ class Group:
 
 
 class Backend(Protocol):
-    """A runtime: it reads every passage once and lets its claims continue from there.
+    """A runtime: it reads every passage once and lets its claims continue from there."""
 
-    Attributes:
-        runtime: name, version and device for the report.
-        pairs_at_once: the preferred number of pairs per call.
-    """
-
-    runtime: str
-    pairs_at_once: int
+    runtime: str  # name, version and device for the report
+    pairs_at_once: int  # preferred per call
 
     def answer(self, groups: Sequence[Group]) -> list[Logits]:
         """Return the logits (claims x 3) of every group: entailment, neutral, contradiction.
@@ -62,20 +57,11 @@ class LargeVerifier:
         self,
         backend: Backend,
         prompt: Prompt,
-        *,
         context: int,
         temperature: float = 1.0,
         description: Mapping[str, Any] | None = None,
     ) -> None:
-        """Create a verifier.
-
-        Args:
-            backend: the runtime.
-            prompt: tokenises passages and claims.
-            context: most tokens of a passage, a claim and the question together.
-            temperature: divisor of the logits.
-            description: facts for the report besides runtime and limits.
-        """
+        """Create a verifier; `context` counts the tokens of passage, claim and question."""
         self.backend = backend
         self.prompt = prompt
         self.context = context

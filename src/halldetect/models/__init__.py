@@ -5,39 +5,21 @@ registry, compares the digest and moves the file into place in one step; a failu
 behind. HALLDETECT_HOME moves the cache, HALLDETECT_OFFLINE forbids the network.
 """
 
-from halldetect.models.catalogue import DEFAULT_EXTRACTOR, entries, find, is_known
-from halldetect.models.download import Progress
-from halldetect.models.integrity import digest_of, require_shipped, shipped_names
-from halldetect.models.store import (
-    State,
-    home,
-    is_cached,
-    location,
-    megabytes,
-    offline,
-    path,
-    pull,
-    status,
-    verify,
-)
-
-__all__ = [
-    "DEFAULT_EXTRACTOR",
-    "Progress",
-    "State",
-    "digest_of",
-    "entries",
-    "find",
-    "home",
-    "is_cached",
-    "is_known",
-    "location",
-    "megabytes",
-    "offline",
-    "path",
-    "pull",
-    "require_shipped",
-    "shipped_names",
-    "status",
-    "verify",
-]
+from halldetect.models.catalogue import DEFAULT_EXTRACTOR as DEFAULT_EXTRACTOR
+from halldetect.models.catalogue import entries as entries
+from halldetect.models.catalogue import find as find
+from halldetect.models.catalogue import is_known as is_known
+from halldetect.models.download import Progress as Progress
+from halldetect.models.integrity import digest_of as digest_of
+from halldetect.models.integrity import require_shipped as require_shipped
+from halldetect.models.integrity import shipped_names as shipped_names
+from halldetect.models.store import State as State
+from halldetect.models.store import home as home
+from halldetect.models.store import is_cached as is_cached
+from halldetect.models.store import location as location
+from halldetect.models.store import megabytes as megabytes
+from halldetect.models.store import offline as offline
+from halldetect.models.store import path as path
+from halldetect.models.store import pull as pull
+from halldetect.models.store import status as status
+from halldetect.models.store import verify as verify

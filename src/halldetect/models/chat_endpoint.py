@@ -45,12 +45,7 @@ class ServerOptions(TypedDict, total=False):
 
 
 class ChatEndpoint:
-    """Sends chat requests to one model of a server.
-
-    Attributes:
-        model: the name of the model.
-        url: the base URL without secrets.
-    """
+    """Sends chat requests to one model of a server; `url` is its address without secrets."""
 
     def __init__(
         self,
@@ -70,7 +65,7 @@ class ChatEndpoint:
             what: the user of the server, for messages, such as "the extractor `openai`".
             failure: the type of error for a failure of the server.
             base_url: address up to `/chat/completions`, mostly with `/v1`; None: environment.
-            api_key: API key; None: from the environment.
+            api_key: None: from the environment.
             timeout: seconds per request.
             retries: further attempts if the server is busy or does not answer.
 

@@ -43,13 +43,7 @@ class Tensor(NamedTuple):
 
 
 class GgufFile:
-    """A GGUF file, mapped into memory; only the header is read.
-
-    Attributes:
-        path: the file.
-        metadata: values by name.
-        tensors: positions by name, all within the file.
-    """
+    """A GGUF file, mapped into memory; only the header, with metadata and tensors, is read."""
 
     def __init__(self, path: Path) -> None:
         """Read the header; raise ModelError if the file is not a whole GGUF file."""

@@ -10,15 +10,12 @@ from halldetect.errors import InputError
 from halldetect.reading.overlap import content_keys
 from halldetect.reading.words import words
 from halldetect.report import Report, Status, Verdict
+from halldetect.report.json_form import plain
 
 # Claims that share at least this part of their content words are about the same thing.
 _MIN_SHARED = 0.5
-_RANK = {
-    Verdict.FAITHFUL: 0,
-    Verdict.ABSTAINED: 1,
-    Verdict.UNCHECKABLE: 2,
-    Verdict.HALLUCINATED: 3,
-}
+# Verdicts from the best to the worst.
+_RANKED = (Verdict.FAITHFUL, Verdict.ABSTAINED, Verdict.UNCHECKABLE, Verdict.HALLUCINATED)
 
 
 class Relation(StrEnum):
@@ -32,12 +29,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClaimPair:
-    """A claim of each response about the same thing, or a claim that only one of them makes.
-
-    Attributes:
-        relation: `same` words, `different` words about the same thing, or in one response only.
-        a, b: indices of the claims in their reports; None for a missing claim.
-    """
+    """A claim of each response, by index, about the same thing; None where one lacks it."""
 
     relation: Relation
     a: int | None
@@ -48,9 +40,7 @@ class ClaimPair:
 class Comparison:
     """The reports of two responses to the same source, and which claims belong together.
 
-    Attributes:
-        a, b: the reports.
-        pairs: in the order of the first response, then claims of the second one only.
+    The pairs are in the order of the first response; then come claims of the second one only.
     """
 
     a: Report
@@ -70,9 +60,7 @@ class Comparison:
         """Return the comparison in plain dicts, lists and strings."""
         return {
             "better": self.better,
-            "pairs": [
-                {"relation": str(pair.relation), "a": pair.a, "b": pair.b} for pair in self.pairs
-            ],
+            "pairs": plain(self.pairs),
             "a": self.a.to_dict(),
             "b": self.b.to_dict(),
         }
@@ -82,31 +70,22 @@ def compare(a: Report, b: Report) -> Comparison:
     """Compare the reports of two responses to the same source.
 
     Claims match if they share most of their content words. The most similar claims are paired
-    first, and each claim is in one pair only.
-
-    Args:
-        a: the report of the first response.
-        b: the report of the second response.
-
-    Raises:
-        InputError: if their sources differ.
+    first, and each claim is in one pair only. Raises InputError if the sources differ.
     """
     if a.documents != b.documents:
         raise InputError("the two reports are about different sources")
     partner = _partners(a, b)
-    pairs = []
-    for at, claim in enumerate(a.claims):
+
+    def pair(at: int) -> ClaimPair:
         other = partner.get(at)
         if other is None:
-            pairs.append(ClaimPair(Relation.ONLY_A, at, None))
-        else:
-            same = _wording(claim.text) == _wording(b.claims[other].text)
-            pairs.append(ClaimPair(Relation.SAME if same else Relation.DIFFERENT, at, other))
-    taken = set(partner.values())
-    pairs += [
-        ClaimPair(Relation.ONLY_B, None, at) for at in range(len(b.claims)) if at not in taken
-    ]
-    return Comparison(a, b, tuple(pairs))
+            return ClaimPair(Relation.ONLY_A, at, None)
+        same = _wording(a.claims[at].text) == _wording(b.claims[other].text)
+        return ClaimPair(Relation.SAME if same else Relation.DIFFERENT, at, other)
+
+    alone = sorted({*range(len(b.claims))} - {*partner.values()})
+    only_b = (ClaimPair(Relation.ONLY_B, None, at) for at in alone)
+    return Comparison(a, b, (*map(pair, range(len(a.claims))), *only_b))
 
 
 def _partners(a: Report, b: Report) -> dict[int, int]:
@@ -120,11 +99,9 @@ def _partners(a: Report, b: Report) -> dict[int, int]:
         if _shared(one, other) >= _MIN_SHARED
     )
     partner: dict[int, int] = {}
-    taken: set[int] = set()
     for _, at, place in ranked:
-        if at not in partner and place not in taken:
+        if at not in partner and place not in partner.values():
             partner[at] = place
-            taken.add(place)
     return partner
 
 
@@ -139,4 +116,4 @@ def _wording(text: str) -> list[str]:
 
 def _badness(report: Report) -> tuple[int, float]:
     flagged = sum(claim.status is not Status.SUPPORTED for claim in report.claims)
-    return _RANK[report.verdict], flagged / max(len(report.claims), 1)
+    return _RANKED.index(report.verdict), flagged / max(len(report.claims), 1)

@@ -32,22 +32,8 @@ from halldetect.verification.judging import Judgement
 class Finished:
     """A pair after all steps, or after the one with a problem.
 
-    Attributes:
-        pair: The cleaned texts.
-        claims: The reports of the claims.
-        unchecked: The parts of the response that were not judged.
-        problem: Why the pair could not be checked.
-        abstained: True if the response only says that it gives no answer.
-        answers: Statements and the verifier's answers, for the cost.
-        seconds: Time spent per phase.
-        notes: Remarks for the report.
-        verifier: The verifier that judged; None if it was not needed.
-        calibration: The parameters of the score.
-        threshold: A response is hallucinated at this score or above.
-        knowledge: The index that was searched.
-        extractor: The language model that wrote the claims, in paper mode.
-        draft: Its cost.
-        fed_score: The paper's score, in paper mode; it then decides.
+    `answers` and `seconds` (per phase) are for the cost. `verifier` is None if it was not needed.
+    In paper mode, `draft` has the cost of the extractor, and `fed_score` decides.
     """
 
     pair: CleanPair
@@ -109,24 +95,17 @@ def quoting(
     The verifier may read a passage in another form, such as a table row with its headers.
     """
 
-    def quoted(found: Evidence | None) -> Evidence | None:
-        if found is None:
-            return None
+    def quoted(found: Evidence) -> Evidence:
+        kept = found if probabilities else replace(found, scales=(), probabilities=None)
         text = found.span.cut(documents[found.document])
-        others = tuple(
-            replace(other, text=other.span.cut(documents[other.document])) for other in found.others
-        )
-        plain = Evidence(text, found.document, found.span, others=others)
-        if not probabilities:
-            return plain
-        return replace(plain, scales=found.scales, probabilities=found.probabilities)
+        return replace(kept, text=text, others=tuple(map(quoted, found.others)))
 
-    return replace(
-        claim,
-        proof=quoted(claim.proof),
-        entailing=quoted(claim.entailing),
-        contradicting=quoted(claim.contradicting),
-    )
+    passages: dict[str, Any] = {
+        name: quoted(found)
+        for name in ("proof", "entailing", "contradicting")
+        if (found := getattr(claim, name)) is not None
+    }
+    return replace(claim, **passages)
 
 
 def _cost(finished: Finished) -> Cost:

@@ -42,14 +42,9 @@ def plain(value: Any) -> Any:
 
 
 def read_report(kind: type, data: Any) -> Any:
-    """Return the report of plain JSON values.
+    """Return plain JSON values as a report of a class.
 
-    Args:
-        kind: The class of the report.
-        data: The values.
-
-    Raises:
-        InputError: If the values are not a report of this schema version.
+    Raises InputError if they are not a report of this schema version.
     """
     (wanted,) = (item.default for item in fields(kind) if item.name == "schema_version")
     version = data.get("schema_version") if isinstance(data, dict) else None

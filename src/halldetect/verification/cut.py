@@ -23,23 +23,14 @@ STEP = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A fitted threshold.
-
-    Attributes:
-        threshold: A response is hallucinated at this score or above.
-        risk: The greatest share of faithful responses that may be flagged.
-        faithful: The number of labelled faithful responses.
-        hallucinated: The number of labelled hallucinated responses.
-        found: How many of the latter are flagged.
-        verifier: The name and the digests of the verifier.
-    """
+    """A fitted threshold, and the labelled responses that it was fitted to."""
 
     threshold: float
-    risk: float
-    faithful: int
+    risk: float  # the greatest share of faithful responses that may be flagged
+    faithful: int  # labelled responses
     hallucinated: int
-    found: int
-    verifier: dict[str, str]
+    found: int  # hallucinated responses that are flagged
+    verifier: dict[str, str]  # its name and digests
 
     @property
     def note(self) -> str:
@@ -60,16 +51,9 @@ def fit_cut(
     risk: float,
     verifier: Mapping[str, Any],
 ) -> Cut:
-    """Return the least threshold that keeps the risk.
+    """Return the least threshold that keeps the risk, from the scores of labelled responses.
 
-    Args:
-        faithful: The scores of responses labelled faithful.
-        hallucinated: The scores of responses labelled hallucinated.
-        risk: The greatest share of faithful responses that may be flagged, between 0 and 1.
-        verifier: The description of the verifier.
-
-    Raises:
-        InputError: If the labels are too few for the risk, or the scores too high.
+    Raises InputError if the labels are too few for the risk, or the scores too high.
     """
     if not 0.0 < risk < 1.0:
         raise InputError(f"the risk must lie between 0 and 1, not {risk}")
@@ -91,14 +75,9 @@ def fit_cut(
 
 
 def read_cut(path: str, verifier: Mapping[str, Any]) -> Cut:
-    """Return the cut of a file.
+    """Return the cut in a file that `halldetect calibrate` wrote.
 
-    Args:
-        path: The file that `halldetect calibrate` wrote.
-        verifier: The description of the verifier that judges now.
-
-    Raises:
-        ConfigurationError: If the file cannot be read as a cut, or belongs to another verifier.
+    Raises ConfigurationError if it cannot be read, or was not made with this verifier.
     """
     try:
         cut = Cut(**json.loads(Path(path).read_text(encoding="utf-8")))

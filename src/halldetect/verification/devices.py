@@ -4,38 +4,39 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from halldetect.errors import ModelError
+from halldetect.errors import ModelError, one_line
 
 
 def torch_device(wanted: str) -> str:
-    """Return the name of a device; raise ModelError if torch does not find it.
+    """Return a device; "auto" is CUDA or the CPU. Raises ModelError if torch does not find it."""
+    if wanted == "cpu":
+        return wanted
+    found = {"cuda": False, "mps": False}
+    if find_spec("torch") is not None:
+        import torch
 
-    Args:
-        wanted: "cpu", "cuda" or "mps"; "auto" is CUDA if torch finds it, else the CPU.
-    """
+        found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if wanted == "auto":
-        return "cuda" if _is_there("cuda") else "cpu"
-    if not _is_there(wanted):
+        return "cuda" if found["cuda"] else "cpu"
+    if not found.get(wanted):
         raise ModelError(f"PyTorch finds no device {wanted} on this machine; use --device cpu")
     return wanted
-
-
-def _is_there(device: str) -> bool:
-    if device == "cpu":
-        return True
-    if find_spec("torch") is None:
-        return False
-    import torch
-
-    if device == "cuda":
-        return bool(torch.cuda.is_available())
-    return device == "mps" and bool(torch.backends.mps.is_available())
 
 
 def out_of_memory(error: RuntimeError) -> bool:
     """Return True if a device ran out of memory; only CUDA has an error type for it."""
     text = str(error).lower()
     return "out of memory" in text or "can't allocate memory" in text
+
+
+def torch_failure(name: str, error: RuntimeError, device: str) -> ModelError:
+    """Return the error for a model whose computation failed."""
+    if not out_of_memory(error):
+        return ModelError(f"{name}: the model failed: {one_line(error)}")
+    return ModelError(
+        f"{name}: not enough memory on {device}, even for one pair; use --device cpu or free "
+        "memory there"
+    )
 
 
 def free_memory(device: str) -> None:

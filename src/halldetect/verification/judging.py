@@ -9,13 +9,12 @@ for word needs no verifier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
 from halldetect.verification.planning import FittedTask, Kind, Task
-from halldetect.verification.tokens import token_verifier
 from halldetect.verification.windows import Window
 
 # The answer for a statement that the source makes word for word.
@@ -31,35 +30,63 @@ Advance = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verifier's answers for one statement.
-
-    Attributes:
-        windows: The windows it was judged against.
-        probabilities: The answer for each.
-        tokens: The tokens that were read for it.
-        skipped: The number of windows that were skipped.
-        reason: The reason for an empty result.
-    """
+    """The verifier's answers for one statement, by window."""
 
     windows: tuple[Window, ...] = ()
     probabilities: tuple[Probabilities, ...] = ()
-    tokens: int = 0
-    skipped: int = 0
-    reason: str | None = None
+    tokens: int = 0  # read for the statement
+    skipped: int = 0  # windows that were not judged
+    reason: str | None = None  # of an empty result
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """A window and a statement of a fitted task, with their tokens together."""
+class _Statement:
+    """A statement with its windows and the answers so far, from round to round."""
 
-    fitted: FittedTask
-    at: int
-    window: Window
-    size: int
+    def __init__(self, fitted: FittedTask, at: int, enough: Enough | None) -> None:
+        self.text = fitted.task.statements[at]
+        self.size = fitted.sizes[at]
+        self._reason = fitted.reasons[at]
+        self._enough = enough
+        self._answers: list[Probabilities] = []
+        self.windows: list[tuple[Window, int]] = []
+        self._skipped = 0
+        if self._reason is None:
+            copy = fitted.copy(at)
+            if copy is None:
+                self.windows, self._skipped = fitted.plan(at)
+            else:  # its only window has its answer already
+                self.windows, self._answers = [(copy, 0)], [COPIED]
+        self.done = not self.windows
 
     @property
-    def texts(self) -> tuple[str, str]:
-        return self.window.text, self.fitted.task.statements[self.at]
+    def waiting(self) -> list[tuple[Window, int]]:
+        """Return the windows that were not judged yet."""
+        return self.windows[len(self._answers) :]
+
+    def next_pairs(self) -> list[tuple[tuple[str, str], int]]:
+        """Return the pairs of the next round, each with its tokens."""
+        now = self.waiting if self._enough is None else self.waiting[:1]
+        return [((window.text, self.text), tokens + self.size) for window, tokens in now]
+
+    def record(self, answers: dict[tuple[str, str], Probabilities]) -> None:
+        """Store the answers of a round."""
+        found = [answers[texts] for texts, _ in self.next_pairs()]
+        self._answers += found
+        enough = self._enough is not None and any(map(self._enough, found))
+        self.done = enough or not self.waiting
+
+    def judgement(self) -> Judgement:
+        """Return the outcome."""
+        if not self.windows:
+            return Judgement(reason=self._reason)
+        judged = self.windows[: len(self._answers)]
+        return Judgement(
+            tuple(window for window, _ in judged),
+            tuple(self._answers),
+            # A copy was not read by the verifier.
+            tokens=sum(tokens + self.size for _, tokens in judged if tokens),
+            skipped=self._skipped + len(self.waiting),
+        )
 
 
 def verify(
@@ -83,140 +110,64 @@ def verify(
     if kind is None:
         kind = Kind.WHOLE if getattr(verifier, "reads_whole_sources", False) else Kind.ANY
     whole = kind is Kind.WHOLE
-    runs = [_Run(FittedTask(verifier, task, kind), None if whole else enough) for task in tasks]
+    fitted = [FittedTask(verifier, task, kind) for task in tasks]
+    statements = [
+        [_Statement(item, at, None if whole else enough) for at in range(len(item.sizes))]
+        for item in fitted
+    ]
     answers: dict[tuple[str, str], Probabilities] = {}
     judged = 0
-    while not all(run.done for run in runs):
-        pairs = {pair.texts: pair for run in runs for pair in run.next_pairs()}
-        expected = judged + sum(run.remaining_tokens() for run in runs)
+    while unsettled := [
+        (task, at, item)
+        for task, items in enumerate(statements)
+        for at, item in enumerate(items)
+        if not item.done
+    ]:
+        sizes = dict(pair for _, _, item in unsettled for pair in item.next_pairs())
+        expected = judged + sum(
+            tokens + item.size for _, _, item in unsettled for _, tokens in item.waiting
+        )
         # Identical pairs are judged once. Pairs of similar length need little padding; a verifier
         # that reads a window once wants its statements together.
-        new = [pair for texts, pair in pairs.items() if texts not in answers]
-        new.sort(key=lambda pair: pair.texts if whole else (-pair.size, pair.texts))
-        for batch in _batches(new, getattr(verifier, "pairs_at_once", None)):
-            found = _judge(verifier, batch)
-            answers.update(zip((pair.texts for pair in batch), found, strict=True))
-            judged += sum(pair.size for pair in batch)
+        new = [texts for texts in sizes if texts not in answers]
+        new.sort(key=lambda texts: texts if whole else (-sizes[texts], texts))
+        for batch in _batches(new, sizes, getattr(verifier, "pairs_at_once", None)):
+            answers.update(zip(batch, verifier.judge(batch), strict=True))
+            judged += sum(map(sizes.__getitem__, batch))
             if progress is not None:
                 progress(judged, max(expected, judged))
-        for task, run in enumerate(runs):
-            for at in run.record(answers):
-                if settled is not None:
-                    settled(task, at, run.judgement(at))
+        for task, at, item in unsettled:
+            item.record(answers)
+            if item.done and settled is not None:
+                settled(task, at, item.judgement())
     if progress is not None and judged:
         progress(judged, judged)
-    return [run.results() for run in runs]
+    return [_outcomes(items, whole) for items in statements]
 
 
-def _batches(pairs: Sequence[_Pair], pairs_at_once: int | None) -> Iterator[list[_Pair]]:
+def _batches(
+    pairs: Sequence[tuple[str, str]], sizes: Mapping[tuple[str, str], int], at_once: int | None
+) -> Iterator[list[tuple[str, str]]]:
     """Yield the pairs in the order given, in batches for the verifier."""
-    batch: list[_Pair] = []
+    batch: list[tuple[str, str]] = []
     tokens = 0
     for pair in pairs:
-        if pairs_at_once is None:
-            full = len(batch) == PAIRS_AT_ONCE or tokens + pair.size > TOKENS_AT_ONCE
-        else:
-            full = len(batch) == pairs_at_once
-        if batch and full:
+        too_long = at_once is None and tokens + sizes[pair] > TOKENS_AT_ONCE
+        if batch and (too_long or len(batch) == (at_once or PAIRS_AT_ONCE)):
             yield batch
             batch, tokens = [], 0
         batch.append(pair)
-        tokens += pair.size
+        tokens += sizes[pair]
     if batch:
         yield batch
 
 
-def _judge(verifier: Verifier, pairs: Sequence[_Pair]) -> list[Probabilities]:
-    by_tokens = token_verifier(verifier)
-    if by_tokens is None:
-        return verifier.judge([pair.texts for pair in pairs])
-    return by_tokens.judge_tokens([pair.fitted.pair_tokens(pair.at, pair.window) for pair in pairs])
-
-
-class _Run:
-    """The statements of one task, from round to round."""
-
-    def __init__(self, fitted: FittedTask, enough: Enough | None) -> None:
-        self._fitted = fitted
-        self._enough = enough
-        self._judged: list[list[Probabilities]] = [[] for _ in fitted.reasons]
-        self._plans = [self._plan(at) for at in range(len(self._judged))]
-        self._done = [not windows for windows, _ in self._plans]
-
-    def _plan(self, at: int) -> tuple[list[tuple[Window, int]], int]:
-        """Return the windows of a statement; the only window of a copy has its answer already."""
-        if self._fitted.reasons[at] is not None:
-            return [], 0
-        copy = self._fitted.copy(at)
-        if copy is None:
-            return self._fitted.plan(at)
-        self._judged[at] = [COPIED]
-        return [(copy, 0)], 0
-
-    @property
-    def done(self) -> bool:
-        """Return True if every statement is settled."""
-        return all(self._done)
-
-    def next_pairs(self) -> Iterator[_Pair]:
-        """Yield the pairs of the next round."""
-        for at, (windows, _) in enumerate(self._plans):
-            for window, size in self._next(at, windows):
-                yield _Pair(self._fitted, at, window, size + self._fitted.sizes[at])
-
-    def _next(self, at: int, windows: list[tuple[Window, int]]) -> list[tuple[Window, int]]:
-        if self._done[at]:
-            return []
-        waiting = windows[len(self._judged[at]) :]
-        return waiting if self._enough is None else waiting[:1]
-
-    def remaining_tokens(self) -> int:
-        """Return the tokens still to judge if no statement is settled early."""
-        return sum(
-            size + self._fitted.sizes[at]
-            for at, (windows, _) in enumerate(self._plans)
-            if not self._done[at]
-            for _, size in windows[len(self._judged[at]) :]
-        )
-
-    def record(self, answers: dict[tuple[str, str], Probabilities]) -> list[int]:
-        """Store the answers of a round; return the statements that are now settled."""
-        settled = []
-        for at, (windows, _) in enumerate(self._plans):
-            if self._done[at]:
-                continue
-            statement = self._fitted.task.statements[at]
-            found = [answers[window.text, statement] for window, _ in self._next(at, windows)]
-            self._judged[at] += found
-            enough = self._enough is not None and any(map(self._enough, found))
-            if enough or len(self._judged[at]) == len(windows):
-                self._done[at] = True
-                settled.append(at)
-        return settled
-
-    def judgement(self, at: int) -> Judgement:
-        """Return the outcome of a statement."""
-        windows, skipped = self._plans[at]
-        if not windows:
-            return Judgement(reason=self._fitted.reasons[at])
-        judged = windows[: len(self._judged[at])]
-        size = self._fitted.sizes[at]
-        return Judgement(
-            tuple(window for window, _ in judged),
-            tuple(self._judged[at]),
-            # A copy was not read by the verifier.
-            tokens=sum(tokens + size for _, tokens in judged if tokens),
-            skipped=skipped + len(windows) - len(judged),
-        )
-
-    def results(self) -> list[Judgement]:
-        """Return the outcome of every statement; count a window that is read once only once."""
-        outcomes = list(map(self.judgement, range(len(self._plans))))
-        if self._fitted.kind is not Kind.WHOLE:
-            return outcomes
-        read: set[Window] = set()
-        for at, outcome in enumerate(outcomes):
-            again = sum(tokens for window, tokens in self._plans[at][0] if window in read)
-            read.update(outcome.windows)
-            outcomes[at] = replace(outcome, tokens=outcome.tokens - again)
-        return outcomes
+def _outcomes(statements: Sequence[_Statement], whole: bool) -> list[Judgement]:
+    """Return the outcome of every statement; count a window that is read once only once."""
+    outcomes = [item.judgement() for item in statements]
+    read: set[Window] = set()
+    for at, item in enumerate(statements if whole else ()):
+        again = sum(tokens for window, tokens in item.windows if window in read)
+        read.update(outcomes[at].windows)
+        outcomes[at] = replace(outcomes[at], tokens=outcomes[at].tokens - again)
+    return outcomes

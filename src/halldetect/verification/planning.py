@@ -11,14 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
-from itertools import chain
 
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex
 from halldetect.verification.copies import Copies
-from halldetect.verification.tokens import SourceTokens, token_verifier
-from halldetect.verification.windows import Window, cut_pages, short_spans
+from halldetect.verification.windows import CountedDocument, Window, cut_pages, short_spans
 
 # A statement meets the best short window of each of these sizes, in sentences, and this number of
 # pages: those that share most of its words; short windows are ranked relative to their length.
@@ -63,15 +61,9 @@ class FittedTask:
         self.kind = kind
         self._verifier = verifier
         self._longest = int(verifier.max_tokens * STATEMENT_SHARE)
-        by_tokens = token_verifier(verifier)
-        if by_tokens is None:
-            self._ids: list[tuple[int, ...]] = []
-            self.sizes = verifier.count_tokens(task.statements)
-        else:
-            self._ids = by_tokens.tokenize(task.statements)
-            self.sizes = [len(ids) for ids in self._ids]
+        self.sizes = verifier.count_tokens(task.statements)
         self.reasons = [self._reason(at) for at in range(len(task.statements))]
-        self._tokens = SourceTokens(verifier, task.documents)
+        self._sources = [CountedDocument(verifier, document) for document in task.documents]
         self._copies = Copies(task.documents)
         self._pages: dict[int, list[tuple[Window, int]]] = {}
 
@@ -84,7 +76,7 @@ class FittedTask:
         """Return all short windows, by their size."""
         documents = self.task.documents
         return [
-            self._windows((short_spans(document, size) for document in documents), page=False)
+            self._windows([short_spans(document, size) for document in documents], page=False)
             for size in SHORT_SIZES
         ]
 
@@ -102,14 +94,11 @@ class FittedTask:
 
     def _windows(self, spans: Iterable[Sequence[Span]], *, page: bool) -> list[tuple[Window, int]]:
         """Return a window, and its tokens, for each span of each document."""
-        found = []
-        for index, (document, parts) in enumerate(zip(self.task.documents, spans, strict=True)):
-            counts = self._tokens.count(index, parts)
-            found += [
-                (Window(document.readable(span), index, span, page), count)
-                for span, count in zip(parts, counts, strict=True)
-            ]
-        return found
+        return [
+            (Window(source.document.readable(span), index, span, page), count)
+            for index, (source, parts) in enumerate(zip(self._sources, spans, strict=True))
+            for span, count in zip(parts, source.count(parts), strict=True)
+        ]
 
     def _room(self, at: int) -> int:
         steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
@@ -135,10 +124,7 @@ class FittedTask:
         """Return the pages of the source, cut once for each room."""
         if room not in self._pages:
             whole = self.kind is Kind.WHOLE
-            spans = (
-                cut_pages(self._tokens, index, document, room, overlap=whole)
-                for index, document in enumerate(self.task.documents)
-            )
+            spans = [cut_pages(source, room, overlap=whole) for source in self._sources]
             pages = self._windows(spans, page=True)
             joined = whole and len(self.task.documents) > 1
             self._pages[room] = self._joined_pages(pages, room) if joined else pages
@@ -210,17 +196,6 @@ class FittedTask:
         ]
         counts = self._verifier.count_tokens([window.text for window in windows])
         return list(zip(windows, counts, strict=True))
-
-    def pair_tokens(self, at: int, window: Window) -> tuple[Sequence[int], Sequence[int]]:
-        """Return the tokens of a window and of a statement."""
-        runs = [self._tokens.tokens(*place) for place in window.places]
-        known = [ids for ids in runs if ids is not None]
-        if len(known) == len(runs):
-            return known[0] if len(known) == 1 else list(chain(*known)), self._ids[at]
-        by_tokens = token_verifier(self._verifier)
-        assert by_tokens is not None
-        (ids,) = by_tokens.tokenize([window.text])
-        return ids, self._ids[at]
 
 
 def _join(windows: Sequence[Window], texts: Sequence[str], between: str = " ") -> Window:

@@ -14,12 +14,7 @@ class RemainingTime:
         self._began = began
 
     def seconds(self, fraction: float | None, now: float) -> float | None:
-        """Return the remaining seconds; None while they are unknown.
-
-        Args:
-            fraction: the part that is done.
-            now: the time, in seconds.
-        """
+        """Return the remaining seconds after a fraction of the work; None while unknown."""
         spent = now - self._began
         if fraction is None or fraction < self.MIN_FRACTION or spent < self.MIN_SECONDS:
             return None

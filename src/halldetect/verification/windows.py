@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.references import begins_with_pronoun
-from halldetect.verification.tokens import SourceTokens
 
 # Sentences to add before a run that begins with a pronoun.
 MAX_LEAD_IN = 2
@@ -22,28 +22,35 @@ OVERLAP_SHARE, OVERLAP_SENTENCES = 1 / 16, 3
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A run of sentences of one document, or runs of several documents read together.
+    """A run of sentences of one document, or runs of several documents read together."""
 
-    Attributes:
-        text: The text as the verifier reads it.
-        document: The index of the document.
-        span: Its place in the document.
-        page: True for a page, False for a short window.
-        scales: The granularities m of the paper at which this run came up; empty otherwise.
-        others: The runs of further documents in the text, in order.
-    """
-
-    text: str
+    text: str  # as the verifier reads it
     document: int
     span: Span
-    page: bool = True
-    scales: tuple[int, ...] = ()
-    others: tuple[tuple[int, Span], ...] = ()
+    page: bool = True  # False for a short window
+    scales: tuple[int, ...] = ()  # the granularities m of the paper
+    others: tuple[tuple[int, Span], ...] = ()  # the runs of further documents, in order
 
     @property
     def places(self) -> tuple[tuple[int, Span], ...]:
         """Return the document and the span of every run."""
         return (self.document, self.span), *self.others
+
+
+class CountedDocument:
+    """A document whose parts are counted in the tokens of a verifier, each of them once."""
+
+    def __init__(self, verifier: Verifier, document: Document) -> None:
+        self.document = document
+        self._verifier = verifier
+        self._counts: dict[Span, int] = {}
+
+    def count(self, spans: Sequence[Span]) -> list[int]:
+        """Return the number of tokens of each span, without special tokens."""
+        new = [span for span in dict.fromkeys(spans) if span not in self._counts]
+        counts = self._verifier.count_tokens(list(map(self.document.readable, new)))
+        self._counts.update(zip(new, counts, strict=True))
+        return [self._counts[span] for span in spans]
 
 
 def short_spans(document: Document, size: int) -> list[Span]:
@@ -66,26 +73,19 @@ def short_spans(document: Document, size: int) -> list[Span]:
     return spans
 
 
-def cut_pages(
-    tokens: SourceTokens, index: int, document: Document, room: int, *, overlap: bool = False
-) -> list[Span]:
+def cut_pages(counted: CountedDocument, room: int, *, overlap: bool = False) -> list[Span]:
     """Return the document in the fewest runs of sentences that fit, as even as possible.
 
-    Args:
-        tokens: Counts the tokens of the documents.
-        index: The index of the document.
-        document: The document; a sentence that is too long is cut at spaces first.
-        room: The greatest number of tokens of a page.
-        overlap: Begin a page with the last sentences of the previous page.
+    A sentence of more tokens than `room` is cut at spaces. With `overlap`, a page begins with the
+    last sentences of the previous page.
     """
     if overlap:
-        pages = cut_pages(tokens, index, document, room - int(room * OVERLAP_SHARE))
-        return _overlapped(tokens, index, document, pages, room)
+        return _overlapped(counted, cut_pages(counted, room - int(room * OVERLAP_SHARE)), room)
+    sentences = counted.document.sentences
     units: list[Span] = []
-    counts = tokens.count(index, document.sentences)
-    for span, count in zip(document.sentences, counts, strict=True):
-        units += [span] if count <= room else _cut_sentence(tokens, index, document, span, room)
-    sizes = tokens.count(index, units)
+    for span, count in zip(sentences, counted.count(sentences), strict=True):
+        units += [span] if count <= room else _cut_sentence(counted, span, room)
+    sizes = counted.count(units)
     fewest = len(_run_starts(sizes, room))
     low, high = max(sizes, default=1), max(room, max(sizes, default=1))
     while low < high:
@@ -96,21 +96,18 @@ def cut_pages(
             low = middle + 1
     bounds = [*_run_starts(sizes, low), len(units)]
     runs = [units[start:end] for start, end in pairwise(bounds)]
-    return [page for run in runs for page in _halved(tokens, index, run, room)]
+    return [page for run in runs for page in _halved(counted, run, room)]
 
 
-def _overlapped(
-    tokens: SourceTokens, index: int, document: Document, pages: Sequence[Span], room: int
-) -> list[Span]:
+def _overlapped(counted: CountedDocument, pages: Sequence[Span], room: int) -> list[Span]:
     """Begin each page with the last sentences of the previous page that fit, up to the limit."""
     found = list(pages[:1])
     for before, page in pairwise(pages):
-        starts = [span.start for span in document.sentences_in(before)][-OVERLAP_SENTENCES:]
+        starts = [span.start for span in counted.document.sentences_in(before)][-OVERLAP_SENTENCES:]
         # A page that is part of one long sentence is not repeated whole in the next page.
         longer = [Span(start, page.end) for start in starts if start > before.start]
-        counts = tokens.count(index, longer)
-        fitting = [span for span, count in zip(longer, counts, strict=True) if count <= room]
-        found.append(fitting[0] if fitting else page)
+        sizes = zip(longer, counted.count(longer), strict=True)
+        found.append(next((span for span, count in sizes if count <= room), page))
     return found
 
 
@@ -126,23 +123,20 @@ def _run_starts(sizes: Sequence[int], room: int) -> list[int]:
     return starts
 
 
-def _halved(tokens: SourceTokens, index: int, run: list[Span], room: int) -> list[Span]:
+def _halved(counted: CountedDocument, run: list[Span], room: int) -> list[Span]:
     """Return the run, or its halves: text between two sentences may have tokens of its own."""
     span = Span(run[0].start, run[-1].end)
-    if len(run) == 1 or tokens.count(index, [span])[0] <= room:
+    if len(run) == 1 or counted.count([span])[0] <= room:
         return [span]
     middle = len(run) // 2
-    left, right = run[:middle], run[middle:]
-    return [*_halved(tokens, index, left, room), *_halved(tokens, index, right, room)]
+    return [*_halved(counted, run[:middle], room), *_halved(counted, run[middle:], room)]
 
 
-def _cut_sentence(
-    tokens: SourceTokens, index: int, document: Document, sentence: Span, room: int
-) -> list[Span]:
+def _cut_sentence(counted: CountedDocument, sentence: Span, room: int) -> list[Span]:
     """Halve a sentence at the space nearest its middle until every part fits."""
-    if tokens.count(index, [sentence])[0] <= room or len(sentence) < 2:
+    if counted.count([sentence])[0] <= room or len(sentence) < 2:
         return [sentence]
-    text = document.text
+    text = counted.document.text
     middle = (sentence.start + sentence.end) // 2
     before = text.rfind(" ", sentence.start + 1, middle)
     after = text.find(" ", middle, sentence.end - 1)
@@ -151,8 +145,4 @@ def _cut_sentence(
     left, right = Span(sentence.start, cut), Span(cut, sentence.end)
     while right.start < right.end - 1 and text[right.start].isspace():
         right = Span(right.start + 1, right.end)
-    return [
-        part
-        for half in (left, right)
-        for part in _cut_sentence(tokens, index, document, half, room)
-    ]
+    return [part for half in (left, right) for part in _cut_sentence(counted, half, room)]

@@ -132,9 +132,7 @@ class Classifier:
 
         Raises ModelError for a pair that is too long, instead of truncating it.
         """
-        return self._judge(self._encoder.encode(pairs))
-
-    def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
+        encoded = self._encoder.encode(pairs)
         longest = max(map(len, encoded), default=0)
         if longest > self._limit:
             raise ModelError(

@@ -55,9 +55,6 @@ class OnnxVerifier(Classifier):
     """A folder with an ONNX model, `tokenizer.json` and `config.json` with a label map.
 
     `config.json` may also state `max_tokens`, `languages`, `calibration` and `operating_points`.
-
-    Attributes:
-        adds_up: True if the tokens of a text are those of its parts between plain spaces.
     """
 
     def __init__(
@@ -68,13 +65,9 @@ class OnnxVerifier(Classifier):
         threads: int | None = None,
         digests: dict[str, str] | None = None,
     ) -> None:
-        """Load a model.
+        """Load a model from its folder, or its file if the folder has several.
 
-        Args:
-            path: the folder, or the model's file if the folder has several.
-            name: name for the report; None: that of the folder.
-            threads: None for one per core.
-            digests: digests of all files in the folder, if already known.
+        `digests` are those of all files in the folder, if already known.
         """
         self._digests = digests
         self._file = _model_file(path)
@@ -85,7 +78,6 @@ class OnnxVerifier(Classifier):
         limit = reading_limit(self._config, read_object(extra) if extra.exists() else {})
         file = folder / "tokenizer.json"
         self._words = WordPieceEncoder.from_file(file)
-        self.adds_up = self._words is not None
         encoder = self._words or PairEncoder.from_file(file)
         super().__init__(name or folder.resolve().name, encoder, limit)
         self._labels = Labels.from_config(self._config, self._name)
@@ -124,17 +116,6 @@ class OnnxVerifier(Classifier):
     def unknown_words(self, text: str) -> list[str]:
         """Return the words of a text that the model cannot read, if its tokenizer reports them."""
         return [] if self._words is None else self._words.unknown_words(text)
-
-    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Return the tokens of each text, special tokens left out."""
-        return self._encoder.tokenize(texts)
-
-    def judge_tokens(
-        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
-    ) -> list[Probabilities]:
-        """Return the probabilities of pairs given as tokens; only if they add up."""
-        assert self._words is not None
-        return self._judge([self._words.frame(*pair) for pair in pairs])
 
     def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         if not self._many_threads_per_pair:

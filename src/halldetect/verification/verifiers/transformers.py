@@ -25,7 +25,12 @@ from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of, file_digests, joint_digest
 from halldetect.models.store import offline
 from halldetect.report import Probabilities
-from halldetect.verification.devices import free_memory, out_of_memory, torch_device
+from halldetect.verification.devices import (
+    free_memory,
+    out_of_memory,
+    torch_device,
+    torch_failure,
+)
 from halldetect.verification.presets import Preset
 from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
@@ -72,13 +77,13 @@ class TransformersVerifier(Classifier):
         settings = {**config.to_dict(), "id2label": config.id2label}
         known = ("languages", "calibration", "operating_points")
         self._stated = {key: settings[key] for key in known if key in settings}
-        if preset.labels is None:
-            self._labels = Labels.from_config(settings, name)
-        else:
-            self._labels = Labels.from_names(preset.labels, name)
-        limit = preset.limit or reading_limit(
-            settings, {"model_max_length": tokenizer.model_max_length}
+        self._labels = (
+            Labels.from_names(preset.labels, name)
+            if preset.labels
+            else Labels.from_config(settings, name)
         )
+        stated = {"model_max_length": tokenizer.model_max_length}
+        limit = preset.limit or reading_limit(settings, stated)
         if not getattr(tokenizer, "is_fast", False):
             raise ModelError(f"{name}: its tokenizer has no fast version, the only kind supported")
         # A copy: its settings are changed.
@@ -94,9 +99,7 @@ class TransformersVerifier(Classifier):
         try:
             self._network = network.to(device=self._device, dtype=self._dtype).eval()
         except RuntimeError as error:
-            raise ModelError(
-                f"{self._name} cannot be put on {self._device}: {one_line(error)}"
-            ) from error
+            raise torch_failure(self._name, error, self._device) from error
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -129,23 +132,14 @@ class TransformersVerifier(Classifier):
             try:
                 logits = self._run([encoded[index] for index in indices], length, rows)
             except RuntimeError as error:
-                self._make_runs_smaller(error, rows)
+                if rows == 1 or not out_of_memory(error):
+                    raise torch_failure(self._name, error, self._device) from error
+                self._gpu_tokens //= 2
+                free_memory(self._device)
                 return self._run_all(encoded)
             for index, values in zip(indices, logits, strict=False):  # ignores the copies
                 results[index] = self._labels.read(values, self._name)
         return [results[index] for index in range(len(encoded))]
-
-    def _make_runs_smaller(self, error: RuntimeError, rows: int) -> None:
-        """Halve the runs after a run out of memory; raise any other error."""
-        if not out_of_memory(error):
-            raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
-        if rows == 1:
-            raise ModelError(
-                f"{self._name}: not enough memory on {self._device}, even for one pair; use "
-                "--device cpu or free memory there"
-            ) from error
-        self._gpu_tokens //= 2
-        free_memory(self._device)
 
     def _run(self, pairs: Sequence[Encoded], length: int, rows: int) -> NDArray[Any]:
         ids, types, mask = self._torch.zeros((3, rows, length), dtype=self._torch.int64)

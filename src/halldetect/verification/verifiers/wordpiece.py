@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ModelError
 from halldetect.verification.verifiers.encoding import Encoded, encodable
 
-# Most words in the token cache, which is then cleared.
+# Most words in the token cache.
 _MAX_REMEMBERED = 1 << 16
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _CHINESE = (
@@ -33,11 +34,7 @@ _NORMALIZER = {
 
 
 class WordPieceEncoder:
-    """Turns texts into token numbers, as `encoding.PairEncoder` does.
-
-    The tokens of a text are those of its parts between plain spaces, so that a pair can also be
-    made of tokens (`frame`).
-    """
+    """Turns texts into token numbers, as `encoding.PairEncoder` does."""
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         """Use the content of a `tokenizer.json`; raise ValueError if it is of another kind."""
@@ -59,7 +56,7 @@ class WordPieceEncoder:
         self._start, self._end = int(processor["cls"][1]), int(processor["sep"][1])
         self._is_bert = processor["type"] == "BertProcessing"
         self.special_tokens = 3 if self._is_bert else 4
-        self._remembered: dict[str, tuple[int, ...]] = {}
+        self._spell = lru_cache(_MAX_REMEMBERED)(self._longest_first)
 
     @classmethod
     def from_file(cls, file: Path) -> WordPieceEncoder | None:
@@ -88,23 +85,14 @@ class WordPieceEncoder:
             if self._unknown in self._spell(word) and any(map(str.isalnum, word))
         ]
 
-    def frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
-        """Return a pair as the model reads it, from the tokens of its texts."""
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Return each pair as the model reads it."""
+        return [self._frame(*self.tokenize(pair)) for pair in pairs]
+
+    def _frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
         first = (self._start, *premise, *[self._end] * (1 if self._is_bert else 2))
         second = (*hypothesis, self._end)
         return Encoded(first + second, (0,) * len(first) + (int(self._is_bert),) * len(second))
-
-    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """Return each pair as the model reads it."""
-        return [self.frame(*self.tokenize(pair)) for pair in pairs]
-
-    def _spell(self, word: str) -> tuple[int, ...]:
-        tokens = self._remembered.get(word)
-        if tokens is None:
-            if len(self._remembered) >= _MAX_REMEMBERED:
-                self._remembered.clear()
-            tokens = self._remembered[word] = self._longest_first(word)
-        return tokens
 
     def _longest_first(self, word: str) -> tuple[int, ...]:
         if len(word) > self._max_characters:
@@ -126,24 +114,13 @@ class WordPieceEncoder:
 
 def words(text: str) -> list[str]:
     """Return the words and punctuation marks of a text, in lower case, without accents."""
-    cleaned = text.translate(_CLEANED)
+    cleaned = "".join(map(_clean, text))
     if not cleaned.isascii():
         cleaned = unicodedata.normalize("NFD", cleaned)
-    return cleaned.translate(_DIVIDED).split()
+    return "".join(map(_divide, cleaned)).split()
 
 
-class _CharacterTable(dict[int, str]):
-    """A table for `str.translate` that computes its entries when they are first needed."""
-
-    def __init__(self, entry: Callable[[str], str]) -> None:
-        super().__init__()
-        self._entry = entry
-
-    def __missing__(self, code: int) -> str:
-        value = self[code] = self._entry(chr(code))
-        return value
-
-
+@cache
 def _clean(character: str) -> str:
     """Remove control characters, make white space a space, separate Chinese characters."""
     if character in "\t\n\r":
@@ -157,6 +134,7 @@ def _clean(character: str) -> str:
     return character
 
 
+@cache
 def _divide(character: str) -> str:
     """Remove accents, make letters lower case, separate punctuation marks."""
     if unicodedata.category(character) == "Mn":
@@ -166,7 +144,3 @@ def _divide(character: str) -> str:
 
 def _is_punctuation(character: str) -> bool:
     return character in _ASCII_PUNCTUATION or unicodedata.category(character).startswith("P")
-
-
-_CLEANED = _CharacterTable(_clean)
-_DIVIDED = _CharacterTable(_divide)
