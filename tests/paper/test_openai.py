@@ -18,8 +18,7 @@ import pytest
 
 from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra
 from halldetect.paper import prompt
-from halldetect.paper.extractors import load_extractor
-from halldetect.paper.openai import OpenAIExtractor
+from halldetect.paper.extractors import OpenAIExtractor, load_extractor
 from halldetect.protocols import Draft
 from halldetect.repair.rewriters import load_rewriter
 
