@@ -10,9 +10,9 @@
 Recall: every source of WiCE is a document of one index, and every claim with gold evidence a
 query. A claim is found at k if its k best passages hold all sentences of one of its gold sets; its
 document is found if one of them is from its source. --among adds N other documents of one passage,
-from the `premise` of --texts. --pairs names JSON Lines with `premise`, `hypothesis` and `label` (FEVER-like: the premise
-is the gold evidence of the hypothesis). Every premise is a document; it is found at k if one of the
-k best passages is a part of it or contains it.
+from the `premise` of --texts. --pairs names JSON Lines with `premise`, `hypothesis` and `label`
+(FEVER-like: the premise is the gold evidence of the hypothesis). Every premise is a document; it is
+found at k if one of the k best passages is a part of it or contains it.
 
 Sizes: documents of one passage, from the `premise` of --texts. If these are too few, they are
 reused with every fifth word from another text, which keeps the word frequencies. Measured are the
