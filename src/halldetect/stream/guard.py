@@ -22,7 +22,6 @@ from halldetect.report import ClaimReport, Report
 
 if TYPE_CHECKING:
     from halldetect.repair.outcome import Repair
-    from halldetect.repair.rewriters import Rewriter
 
 # Characters before a sentence that are read with it to resolve "it" or "she".
 CONTEXT_CHARACTERS = 2000
@@ -105,7 +104,6 @@ class StreamGuard:
         source: The source of the response.
         on_failure: The treatment of a sentence that is unsupported or cannot be judged.
         question: The question that the response answers.
-        rewriter: As for `Detector.repair`; used only with "repair".
 
     Attributes:
         stopped: True if the stream has ended because a sentence failed.
@@ -118,7 +116,6 @@ class StreamGuard:
         *,
         on_failure: OnFailure | str = OnFailure.HOLD,
         question: str | None = None,
-        rewriter: str | Rewriter | None = None,
     ) -> None:
         try:
             self._on_failure = OnFailure(on_failure)
@@ -128,7 +125,6 @@ class StreamGuard:
         self._detector = detector
         self._source = source
         self._question = question
-        self._rewriter = rewriter
         self._shown = ""
         self._pending = ""
         self.stopped = False
@@ -222,9 +218,7 @@ class StreamGuard:
     def _repaired(self, sentence: str) -> str:
         """Return the repaired sentence; empty unless it is supported in its context."""
         body = sentence.lstrip()
-        repair = self._detector.repair(
-            self._source, body, question=self._question, rewriter=self._rewriter
-        )
+        repair = self._detector.repair(self._source, body, question=self._question)
         text = sentence.removesuffix(body) + (repair.text or "")
         return text if text.strip() and self._check(text)[1] is None else ""
 
