@@ -91,16 +91,9 @@ def run_all(
     workers: int,
     say: Callable[[str], None] = print,
 ) -> int:
-    """Run commands side by side until the time is up.
+    """Run commands side by side until the time is up; return the number of failed ones.
 
-    Args:
-        commands: the commands in order.
-        seconds: the time after which nothing begins and everything is stopped.
-        workers: the number of parallel commands.
-        say: called with a line about each command.
-
-    Returns:
-        The number of failed commands.
+    Nothing begins after that time, and everything is then stopped.
     """
     end = time.monotonic() + seconds
 

@@ -64,13 +64,7 @@ def recorded(row: Row, report: Any, seconds: float) -> dict[str, Any]:
 
 
 def record(out: Path, data: Path, every: int) -> None:
-    """Check every row and write the results.
-
-    Args:
-        out: the file to write; it is compressed if its name ends in .xz.
-        data: the folder of the datasets.
-        every: use only each nth row.
-    """
+    """Check every row, or each nth one, and write the results; a name in .xz is compressed."""
     from halldetect import Detector
 
     partial = out.with_name(f"{out.name}.partial")

@@ -1,7 +1,6 @@
 """Knowledge: the recall of retrieval, its time, and its cost in accuracy.
 
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --pairs FILE.jsonl.xz
-    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --reranker MODEL
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --among 100000 --texts FILE.jsonl.xz ...
     python -m benchmarks.knowledge --sizes 10000 100000 1000000 --texts FILE.jsonl.xz ...
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349
@@ -10,11 +9,10 @@
 
 Recall: every source of WiCE is a document of one index, and every claim with gold evidence a
 query. A claim is found at k if its k best passages hold all sentences of one of its gold sets; its
-document is found if one of them is from its source. --reranker first sorts the passages with a
-model of sentence-transformers. --among adds N other documents of one passage, from the `premise` of
---texts. --pairs names JSON Lines with `premise`, `hypothesis` and `label` (FEVER-like: the premise
-is the gold evidence of the hypothesis). Every premise is a document; it is found at k if one of the
-k best passages is a part of it or contains it.
+document is found if one of them is from its source. --among adds N other documents of one passage,
+from the `premise` of --texts. --pairs names JSON Lines with `premise`, `hypothesis` and `label`
+(FEVER-like: the premise is the gold evidence of the hypothesis). Every premise is a document; it is
+found at k if one of the k best passages is a part of it or contains it.
 
 Sizes: documents of one passage, from the `premise` of --texts. If these are too few, they are
 reused with every fifth word from another text, which keeps the word frequencies. Measured are the
@@ -51,12 +49,6 @@ from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.index import KnowledgeIndex
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS
 from halldetect.knowledge.readers import SourceFile
-from halldetect.knowledge.reranking import (
-    Embedder,
-    RerankedKnowledge,
-    SentenceTransformerEmbedder,
-)
-from halldetect.knowledge.retrieval import PASSAGES_PER_CLAIM
 from halldetect.protocols import Verifier
 from halldetect.reading.sentences import sentences
 from halldetect_bench.registry import data_root
@@ -95,25 +87,15 @@ def wice_index(
     return KnowledgeIndex(folder / "wice.index")
 
 
-def wice_recall(
-    folder: Path, others: Iterable[str] = (), embedder: Embedder | None = None
-) -> dict[str, Any]:
-    """Measure recall of gold evidence on WiCE among other texts; an embedder reranks."""
+def wice_recall(folder: Path, others: Iterable[str] = ()) -> dict[str, Any]:
+    """Measure recall of gold evidence on WiCE among other texts."""
     rows = wice_rows()
     known = [row for row in rows if any(row["supporting_sentences"])]
-    # A reranker changes which passages a check retrieves.
-    depths = DEPTHS if embedder is None else (1, PASSAGES_PER_CLAIM)
     with closing(wice_index(folder, rows, others)) as index:
         passages = index.passages
-        knowledge = index if embedder is None else RerankedKnowledge(index, embedder)
-        claims = [row["claim"] for row in known]
-        used = time.process_time()
-        found = knowledge.search(claims, max(depths))
-        seconds = (time.process_time() - used) / len(claims)
+        found = index.search([row["claim"] for row in known], max(DEPTHS))
     result: dict[str, Any] = {"claims": len(known), "passages": passages}
-    if embedder is not None:
-        result |= {"reranker": embedder.description["name"], "cpu_seconds": round(seconds, 3)}
-    for depth in depths:
+    for depth in DEPTHS:
         whole, document = [], []
         for row, group in zip(known, found, strict=True):
             text = "\n".join(row["evidence"])
@@ -287,7 +269,6 @@ def main() -> None:
     """Run the requested measurements and add them to the results file."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pairs", nargs="*", type=Path, help="recall on WiCE and on these files")
-    parser.add_argument("--reranker", help="recall on WiCE with this model")
     parser.add_argument("--among", nargs="*", type=int, default=[], help="other passages")
     parser.add_argument("--sizes", nargs="*", type=int, default=[], help="passages to index")
     parser.add_argument("--texts", nargs="*", type=Path, default=[], help="JSON Lines, for --sizes")
@@ -309,9 +290,6 @@ def main() -> None:
             save("recall", "wice", wice_recall(folder))
             for file in arguments.pairs:
                 save("recall", file.name.partition(".")[0], pair_recall(folder, file))
-        if arguments.reranker:
-            embedder = SentenceTransformerEmbedder(arguments.reranker)
-            save("recall", "wice_reranked", wice_recall(folder, (), embedder))
         texts = read_texts(arguments.texts)
         random.Random(0).shuffle(texts)
         for count in arguments.among:

@@ -28,16 +28,7 @@ Names = dict[str, dict[str, Any]]
 
 
 def pack_folder(folder: Path, out: Path, names: Names | None = None) -> Iterator[Path]:
-    """Pack every file of a folder of results, and of its latency folders.
-
-    Args:
-        folder: the results of `bench run`.
-        out: the folder to write to.
-        names: the new descriptions of weights.
-
-    Yields:
-        The written files.
-    """
+    """Pack every file of a folder of results and of its latency folders; yield the new files."""
     timed = latency_folders(folder)
     if not timed or any(folder.glob("*/*.jsonl*")):  # times may come from another machine
         yield from pack(named(read_all(folder), names or {}), out)
@@ -63,10 +54,7 @@ def named(results: Sequence[Results], names: Names) -> list[Results]:
 def write_weights(settings: Path, weights: Path) -> None:
     """Write the digests of the weights into the settings of a report.
 
-    Args:
-        settings: the file; its lines `base = [...]` and `large = [...]` are replaced, and so are
-            the digests under [shipped].
-        weights: the folder of the weights in the package.
+    Its lines `base = [...]`, `large = [...]` and the digests under [shipped] are replaced.
     """
     text = settings.read_text(encoding="utf-8")
     for name, file in ((BASE, "model.onnx"), (LARGE, "adapter.lora8")):

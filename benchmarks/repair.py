@@ -105,12 +105,7 @@ def share(values: Iterable[bool]) -> float | None:
 
 
 def figures(items: Sequence[Outcome], human: dict[str, str]) -> dict[str, Any]:
-    """Return the figures of one way on one dataset, without the judge's.
-
-    Args:
-        items: the outcomes.
-        human: corrections that people wrote, by row.
-    """
+    """Return the figures of one way on one dataset, without the judge's."""
     wrong = [item for item in items if item.row.hallucinated]
     right = [item for item in items if not item.row.hallucinated]
     result: dict[str, Any] = {

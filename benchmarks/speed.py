@@ -150,12 +150,7 @@ def peak_mib() -> int:
 
 
 def alone(measure: str, *arguments: str) -> Results:
-    """Measure in a separate process, for separate peak memory and imports.
-
-    Args:
-        measure: `start` or `check`.
-        arguments: the arguments of that function.
-    """
+    """Measure in a separate process, for separate peak memory and imports."""
     command = [sys.executable, "-m", "benchmarks.speed", "--alone", measure, *arguments]
     environment = {**os.environ, "HALLDETECT_OFFLINE": "1"}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)

@@ -303,22 +303,16 @@ def test_a_report_replays_from_its_provenance() -> None:
     assert untimed(again).to_json() == untimed(made).to_json()
 
 
-def test_seed_and_threads_reach_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seed_and_threads_reach_the_extractor(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[Any, ...]] = []
 
-    class Model(SentenceExtractor):
-        def rewrite(self, sentence: str, evidence: str) -> str:
-            return sentence
-
-    def load(name: str, *, seed: int, threads: int | None = None, **_: Any) -> Model:
+    def load(name: str, *, seed: int, threads: int | None, **_: Any) -> SentenceExtractor:
         given.append((name, threads, seed))
-        return Model()
+        return SentenceExtractor()
 
     monkeypatch.setattr("halldetect.paper.extractors.load_extractor", load)
-    monkeypatch.setattr("halldetect.repair.rewriters.load_rewriter", load)
     Detector.paper("gguf", OverlapVerifier(), seed=41, threads=3).check(SOURCE, GOOD)
-    detector(seed=42, threads=2).repair(SOURCE, INVENTED, rewriter="openai:other")
-    assert given == [("gguf", 3, 41), ("openai:other", None, 42)]
+    assert given == [("gguf", 3, 41)]
 
 
 def test_replay_needs_the_objects_and_the_very_models() -> None:

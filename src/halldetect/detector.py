@@ -27,7 +27,6 @@ from halldetect.verification.presets import CASCADE, LARGE, check_verifier_name
 if TYPE_CHECKING:
     from halldetect.paper.method import PaperModels
     from halldetect.repair.outcome import Repair
-    from halldetect.repair.rewriters import Rewriter
     from halldetect.stream.guard import StreamGuard
 
 # Pairs per block: enough to fill batches, few enough for memory.
@@ -91,7 +90,6 @@ class Detector:
         self._progress = progress
         self._models: Models | None = None
         self._paper: PaperModels | None = None
-        self._rewriters: dict[str, Rewriter] = {}
         self._lock = RLock()
 
     @classmethod
@@ -197,7 +195,7 @@ class Detector:
             return self._paper
 
     def sharing(self, configuration: Configuration) -> Detector:
-        """Return a detector with other options that shares index, extractor and rewriters."""
+        """Return a detector with other options that shares index and extractor."""
         other = copy(self)
         other.configuration = configuration
         other._loader = replace(
@@ -286,27 +284,23 @@ class Detector:
         response: str,
         *,
         question: str | None = None,
-        rewriter: str | Rewriter | None = None,
         max_rounds: int = MAX_ROUNDS,
     ) -> Repair:
-        """Replace, rewrite or remove unsupported claims, and check the result.
+        """Replace, shorten or remove unsupported claims, and check the result.
 
         Source, response, question and errors are those of `check`.
 
         Args:
-            rewriter: A language model that may rewrite sentences: a name (see
-                `repair.rewriters.load_rewriter`) or an object; None: use no model.
             max_rounds: Rounds of changes; then every failing claim is removed.
         """
         from halldetect.repair.repairer import Repairer
         from halldetect.verification.remembering import RememberingVerifier
 
         self._refuse_paper("a repair")
-        loaded = self._load_rewriter(rewriter) if isinstance(rewriter, str) else rewriter
         # The rounds of a repair repeat many pairs.
         detector = copy(self)
         detector._models = replace(self.models, verifier=RememberingVerifier(self.models.verifier))
-        repairer = Repairer(detector, loaded, max_rounds=max_rounds, notice=self._notice)
+        repairer = Repairer(detector, max_rounds=max_rounds)
         return repairer.repair(Pair(source, response, question))
 
     def stream(
@@ -315,11 +309,10 @@ class Detector:
         *,
         on_failure: str = "hold",
         question: str | None = None,
-        rewriter: str | Rewriter | None = None,
     ) -> StreamGuard:
         """Guard a response while it is written; judge each sentence once it is complete.
 
-        Source and question are those of `check`, the rewriter is that of `repair`.
+        Source and question are those of `check`.
 
         Args:
             on_failure: The action for a sentence that is not supported: "pass", "hold" (leave it
@@ -328,23 +321,13 @@ class Detector:
         from halldetect.stream.guard import StreamGuard
 
         self._refuse_paper("a stream")
-        return StreamGuard(
-            self, source, on_failure=on_failure, question=question, rewriter=rewriter
-        )
+        return StreamGuard(self, source, on_failure=on_failure, question=question)
 
     def _refuse_paper(self, what: str) -> None:
         if self.configuration.paper:
             raise ConfigurationError(
                 f"{what} needs every sentence judged, which the paper's method does not do"
             )
-
-    def _load_rewriter(self, name: str) -> Rewriter:
-        """Return the rewriter of a name, loaded once."""
-        if name not in self._rewriters:
-            from halldetect.repair.rewriters import load_rewriter
-
-            self._rewriters[name] = load_rewriter(name, seed=self.configuration.seed)
-        return self._rewriters[name]
 
     def begin(self, pairs: Iterable[AnyPair]) -> list[Prepared]:
         """Do the first half of `check_many`: read each pair. `finish` does the rest.

@@ -65,9 +65,9 @@ class Loader:
         """Load the verifiers and open the index."""
         knowledge = self.knowledge
         if knowledge is None and self.configuration.knowledge is not None:
-            from halldetect.knowledge.builder import open_knowledge
+            from halldetect.knowledge.builder import open_index
 
-            knowledge = open_knowledge(self.configuration.knowledge)
+            knowledge = open_index(self.configuration.knowledge)
         second: Models | None = None
         notes: tuple[str, ...] = ()
         if self.verifier == CASCADE:

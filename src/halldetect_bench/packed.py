@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import InputError
+from halldetect_bench.methods.ablation import variant_scores
 from halldetect_bench.predictions import Header, Prediction, Results
-from halldetect_bench.stats.ablation_table import variant_scores
 from halldetect_bench.stats.growth import response_sentences, source_words
 from halldetect_bench.stats.sentence_level import sentence_scores
 

@@ -19,11 +19,10 @@ UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """The options of every check, the other verifiers on offer, and the rewriter of repairs."""
+    """The options of every check, and the other verifiers on offer."""
 
     configuration: Configuration = field(default_factory=Configuration)
     more_verifiers: tuple[str, ...] = ()
-    rewriter: str | None = None
 
     @property
     def verifiers(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from halldetect.batch.local import run_local, run_settings
 from halldetect.cli import main
 from halldetect.errors import ModelError
 from halldetect.report import Probabilities
+from halldetect.scoring import Calibration
 from tests.support.batch_files import (
     GOOD,
     SOURCE,
@@ -51,9 +52,11 @@ def test_keys_depend_on_texts_and_settings(tmp_path: Path) -> None:
     other = ReportCache(tmp_path, run_settings(detector(threshold=0.25)))
     assert cache.key(pair) == cache.key(Pair([SOURCE], GOOD))
     pairs = (pair, Pair(SOURCE, GOOD, "Why?"), Pair([SOURCE, ""], GOOD), Pair(GOOD, SOURCE))
-    assert len({other.key(pair), *map(cache.key, pairs)}) == 5
-    cache.close()
-    other.close()
+    calibrated = detector(calibration=Calibration(contradiction_weight=0.3))
+    third = ReportCache(tmp_path, run_settings(calibrated))
+    assert len({other.key(pair), third.key(pair), *map(cache.key, pairs)}) == 6
+    for opened in (cache, other, third):
+        opened.close()
 
 
 def test_limit_drops_least_recently_used(tmp_path: Path) -> None:

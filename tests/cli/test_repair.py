@@ -42,7 +42,7 @@ def test_a_failed_repair_writes_no_text(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["repair", SOURCE, ""]) == 3
 
 
-@pytest.mark.parametrize("options", [["--max-rounds", "0"], ["--rewriter", "magic"], ["--paper"]])
+@pytest.mark.parametrize("options", [["--max-rounds", "0"], ["--paper"]])
 def test_wrong_usage(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["repair", SOURCE, WRONG, *options]) == 2
     assert capsys.readouterr().err.count("\n") >= 1

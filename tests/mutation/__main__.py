@@ -2,6 +2,7 @@
 
     python -m tests.mutation                      every mutant, on all cores
     python -m tests.mutation 'halldetect.scoring*'  those whose name matches a pattern
+    python -m tests.mutation --sample 400         400 of them, drawn by --seed
     python -m tests.mutation --report             what earlier runs found, without running
 
 Needs mutmut (`pip install mutmut 'pytest<9'`). It works in `mutants/`, a changed copy of the
@@ -12,19 +13,35 @@ again. A mutant that survived is run again where it is named.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 # A mutant that hangs, or that ends the interpreter, is noticed as surely as one that fails.
 NOTICED = ("killed", "timeout", "segfault", "suspicious")
 RUN = (*NOTICED, "survived", "no tests")
+# Runs in a process of its own, since mutmut replaces modules. A sample is drawn after mutmut has
+# made the mutants; those that were run before are not run again.
+PROGRAM = """
+import sys
+import mutmut.__main__ as mutmut
+from tests.mutation.__main__ import sample
+count, seed = map(int, sys.argv.pop(1).split(","))
+collect = mutmut.collect_source_file_mutation_data
+def sampled(*, mutant_names):
+    found, data = collect(mutant_names=mutant_names)
+    chosen = sample([name for _, name, _ in found], count or len(found), seed)
+    return [item for item in found if item[1] in chosen], data
+mutmut.collect_source_file_mutation_data = sampled
+mutmut.cli()
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +58,15 @@ class Mutant:
     file: str
     status: str
     diff: str = ""
+
+
+def sample(names: Iterable[str], count: int, seed: int) -> set[str]:
+    """Draw some names; the same ones every time, and a larger sample contains a smaller one."""
+
+    def rank(name: str) -> bytes:
+        return hashlib.sha256(f"{seed} {name}".encode()).digest()
+
+    return set(sorted(names, key=rank)[:count])
 
 
 def mutants() -> Iterator[Mutant]:
@@ -80,13 +106,13 @@ def table(found: Sequence[Mutant]) -> str:
     return "\n".join(lines)
 
 
-def run(patterns: Sequence[str], processes: int, seconds: float | None) -> None:
+def run(options: argparse.Namespace) -> None:
     """Run mutmut until it is done or the time is over; what it has found by then stays."""
-    program = "from mutmut.__main__ import cli; cli()"
-    command = [sys.executable, "-c", program, "run", "--max-children", str(processes), *patterns]
+    command = [sys.executable, "-c", PROGRAM, f"{options.sample},{options.seed}", "run"]
+    command += ["--max-children", str(options.processes), *options.patterns]
     running = subprocess.Popen(command)
     try:
-        code = running.wait(seconds)
+        code = running.wait(options.seconds)
     except subprocess.TimeoutExpired:
         running.send_signal(signal.SIGINT)  # it ends its children, and keeps its results
         running.wait()
@@ -101,13 +127,18 @@ def main() -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("patterns", nargs="*", help="names of mutants")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="run only N mutants")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     parser.add_argument("--seconds", type=float, metavar="N", help="stop after this time")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every mutant to a file")
     parser.add_argument("--report", action="store_true", help="only report what was run before")
     options = parser.parse_args()
     if not options.report:
-        run(options.patterns, options.processes, options.seconds)
+        run(options)
     found = list(mutants())
+    if options.sample:
+        chosen = sample([mutant.name for mutant in found], options.sample, options.seed)
+        found = [mutant for mutant in found if mutant.name in chosen]
     if options.json:
         lines = (json.dumps(asdict(mutant)) + "\n" for mutant in found)
         options.json.write_text("".join(lines), encoding="utf-8")

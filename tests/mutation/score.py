@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.mutation.__main__ import NOTICED, RUN
 
 # Modules by their path in the package; the last group holds all others.
-GROUPS = ("claims/", "windows/", "scoring.py")
+GROUPS = ("explanation/", "paper/", "reading/", "verification/", "scoring.py")
 Counts = dict[str, dict[str, int]]
 _TABLE = re.compile(r"\| code \| mutants \|.*?\n(?=\n)", re.DOTALL)
 
@@ -44,6 +44,8 @@ def table(counts: Counts) -> str:
     lines = ["| code | mutants | noticed | score |", "|---|---|---|---|"]
     for name, modules in groups.items():
         total = sum(sum(counts[module].values()) for module in modules)
+        if not total:
+            continue
         noticed = sum(counts[module].get(status, 0) for module in modules for status in NOTICED)
         lines.append(f"| {name} | {total:,} | {noticed:,} | {100 * noticed / total:.1f} % |")
     return "\n".join(lines) + "\n"

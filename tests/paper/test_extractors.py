@@ -14,8 +14,7 @@ from halldetect import models
 from halldetect.errors import ConfigurationError, ExtractionError, FetchError, ModelError
 from halldetect.models.gguf import read_header
 from halldetect.paper import gguf, prompt
-from halldetect.paper.extractors import SentenceExtractor, load_extractor
-from halldetect.paper.openai import OpenAIExtractor
+from halldetect.paper.extractors import OpenAIExtractor, SentenceExtractor, load_extractor
 from halldetect.protocols import Draft
 from tests.support.tiny_models import gguf_bytes
 
@@ -95,7 +94,6 @@ def test_digest_changes_with_the_prompt(monkeypatch: pytest.MonkeyPatch) -> None
         '{"result": ["The cat sat.", "The dog ran."]}',
         '{"claims": ["The cat sat.", "The dog ran.", "The bird f',
         '{"claims": ["The cat sat.", "The dog ran."]} I hope this helps!',
-        '{"notes": ["I was asked."], "facts": ["The cat sat.", "The dog ran."]}',
         "The cat sat.\nThe dog ran.\nThe cat sat.\n",
         "<text>\nThe cat sat.\nThe dog ran.\n</text>",
     ],

@@ -52,6 +52,14 @@ def cut(text: str) -> list[str]:
             ["She died of cancer.", "Bob left Idaho.", "Ann met me.", "Eve won."],
         ),
         ("Prof. Smith met Capt. Ahab.", ["Prof. Smith met Capt. Ahab."]),
+        (
+            "He met prof. Smith. It cost approx. Ten euros.",
+            ["He met prof. Smith.", "It cost approx. Ten euros."],
+        ),
+        (
+            "They paid mr. Smith. Italy vs. Norway was dull.",
+            ["They paid mr. Smith.", "Italy vs. Norway was dull."],
+        ),
         ("...", ["..."]),
         ("1.", ["1."]),
         ("What is 2+3? 5.", ["What is 2+3?", "5."]),

@@ -138,18 +138,6 @@ def test_base_writes_no_falsehood(name: str) -> None:
     assert_true_or_removed(name, base())
 
 
-def test_a_rewriter_cannot_mix_two_facts() -> None:
-    class Writer:
-        description = {"name": "mixing"}  # noqa: RUF012 - as the protocol declares it
-
-        def rewrite(self, sentence: str, evidence: str) -> str:
-            return "Children under 3 pay nine euros."
-
-    source, response, _ = CASES["fare of another age"]
-    detector = Detector(verifier=TrustingVerifier(response))
-    assert detector.repair(source, response, rewriter=Writer()).text is None
-
-
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -200,7 +200,7 @@ def test_failed_repair(client: httpx.Client) -> None:
     repair = client.post("/v1/repair", json=body).json()["repair"]
     assert (repair["outcome"], repair["text"]) == ("failed", None)
     assert repair["reason"]
-    for bad in ({"store": True}, {"rewriter": "gguf"}, {"response": 5}):
+    for bad in ({"store": True}, {"max_rounds": 2}, {"response": 5}):
         refused(client.post("/v1/repair", json={**body, **bad}), "invalid_request")
 
 

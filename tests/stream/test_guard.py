@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from halldetect import Detector, Probabilities, Status
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.stream.guard import StreamAction
-from halldetect.stream.unfinished_text import MAX_SENTENCE, complete_sentences
+from halldetect.stream.guard import MAX_SENTENCE, StreamAction, complete_sentences
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The bridge over the river opened in 1932. Anna Holm designed the bridge."

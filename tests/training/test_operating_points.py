@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from halldetect_bench.stats import operating_points as fitting
+from halldetect_bench.stats import classification_metrics as metrics
 from tests.support.paths import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -21,13 +21,13 @@ def test_the_points_lie_where_the_sets_say() -> None:
     for name, size in (("small", 500), ("large", 5000)):
         wrong = np.arange(size) % 2 == 0
         sets[name] = (wrong, np.where(wrong, random.beta(3, 2, size), random.beta(2, 3, size)))
-    points = fitting.fit(sets)
+    points = metrics.fit_operating_points(sets)
     assert points["recall"] < points["balanced"] < points["precision"]
     assert points["balanced"] == pytest.approx(0.5, abs=0.05)
-    found = {name: fitting.measured(sets, value) for name, value in points.items()}
-    assert found["recall"]["recall"] == pytest.approx(fitting.TARGET, abs=0.01)
+    found = {name: metrics.at_operating_point(sets, value) for name, value in points.items()}
+    assert found["recall"]["recall"] == pytest.approx(metrics.TARGET, abs=0.01)
     precision = found["precision"]["precision_at_equal_shares"]
-    assert precision == pytest.approx(fitting.TARGET, abs=0.01)
+    assert precision == pytest.approx(metrics.TARGET, abs=0.01)
     assert found["balanced"]["balanced_accuracy"] == max(
         values["balanced_accuracy"] for values in found.values()
     )

@@ -24,13 +24,7 @@ _LEAST, _MOST = 6, 45  # words
 
 
 def splices(sentences: Sequence[str], count: int, rng: random.Random) -> list[str]:
-    """Return up to `count` claims made of sentences of a source and different from each of them.
-
-    Args:
-        sentences: the sentences in order.
-        count: the number of claims.
-        rng: the random generator.
-    """
+    """Return up to `count` claims made of sentences of a source and different from each of them."""
     usable = [
         (at, text)
         for at, text in enumerate(sentences)

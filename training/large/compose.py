@@ -58,13 +58,7 @@ def _edited(passage: Passage, claims: Sequence[Claim], share: float, rng: random
 
 
 def with_openers(passage: Passage, share: float, rng: random.Random) -> None:
-    """Put "According to the text" and the like before some claims, whatever their label.
-
-    Args:
-        passage: the passage whose claims are changed.
-        share: the probability for each claim.
-        rng: the random generator.
-    """
+    """Put "According to the text" and the like before some claims, whatever their label."""
     for claim in passage.claims:
         spoken = re.search(r"\b(?:I|we|We|our|Our|my|My|you|You)\b|--|\?", claim.text)
         if claim.kind in {"qa_quoted", "answer"} or spoken or len(claim.text.split()) > 40:
@@ -74,13 +68,7 @@ def with_openers(passage: Passage, share: float, rng: random.Random) -> None:
 
 
 def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Claim]:
-    """Return claims from a passage's sentences: reworded, falsified, joined, recombined.
-
-    Args:
-        passage: a passage of running text.
-        count: how many sentences to start from.
-        rng: the random generator.
-    """
+    """Return claims from a passage's sentences: reworded, falsified, joined, recombined."""
     found: list[Claim] = []
     usable = [sentence for sentence in pieces(passage.text) if edits.usable(sentence)]
     if not usable:
@@ -113,12 +101,7 @@ def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Cl
 
 
 def passage_groups(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Return every passage with its own claims, edits of them, and claims from its sentences.
-
-    Args:
-        passages: passages with claims.
-        rng: the random generator.
-    """
+    """Return every passage with its own claims, edits of them, and claims from its sentences."""
     made = []
     by_title: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
     for passage in passages:
@@ -176,12 +159,7 @@ def as_markdown(text: str) -> str | None:
 
 
 def joined_passages(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Return longer documents of several passages, with the claims of all of them.
-
-    Args:
-        passages: passages; those of one title are joined in order, others with similar ones.
-        rng: the random generator.
-    """
+    """Return longer documents of passages of one title or similar ones, with all their claims."""
     buckets: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
     for passage in passages:
         if passage.source in PROSE and len(passage.text.split()) < 300:
@@ -215,12 +193,7 @@ def joined_passages(passages: Sequence[Passage], rng: random.Random) -> list[Pas
 
 
 def with_holes(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Return passages without one or two sentences, which the rest does not decide.
-
-    Args:
-        passages: passages of running text.
-        rng: the random generator.
-    """
+    """Return passages without one or two sentences, which the rest does not decide."""
     made = []
     for passage in passages:
         size = len(passage.text.split())
@@ -263,12 +236,7 @@ def with_holes(passages: Sequence[Passage], rng: random.Random) -> list[Passage]
 
 
 def short_groups(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Return short premises alone, or several as one text or dialogue with the claims of all.
-
-    Args:
-        passages: premises with claims.
-        rng: the random generator.
-    """
+    """Return short premises alone, or several as one text or dialogue with the claims of all."""
     alone: list[Passage] = []
     loose: list[Passage] = []
     for passage in passages:

@@ -40,13 +40,7 @@ def is_dev(passage: Passage) -> bool:
 def without_leaks(
     passages: Iterable[Passage], held_out: HeldOut, dropped: Counter[str]
 ) -> list[Passage]:
-    """Return the passages and claims that share nothing with an evaluation set.
-
-    Args:
-        passages: passages of one or several sets.
-        held_out: the evaluation texts.
-        dropped: counts, by set, of the claims left out; grown here.
-    """
+    """Return what shares nothing with an evaluation set; `dropped` counts the rest by set."""
     kept = []
     for passage in passages:
         if held_out.holds(passage.text):
@@ -65,12 +59,7 @@ def without_leaks(
 
 
 def cut_long(passage: Passage, rng: random.Random) -> Passage | None:
-    """Return a passage of at most `MAX_WORDS` words with the evidence of its claims, or None.
-
-    Args:
-        passage: a passage of any length.
-        rng: chooses where a passage without known evidence is cut.
-    """
+    """Return a passage of at most `MAX_WORDS` words with the evidence of its claims, or None."""
     size = len(passage.text.split())
     if size <= MAX_WORDS:
         return passage
@@ -139,12 +128,7 @@ def _claim(claim: Claim) -> dict[str, object]:
 
 
 def write(path: Path, lines: Iterable[dict[str, object]]) -> None:
-    """Write JSON lines, compressed.
-
-    Args:
-        path: the file to write.
-        lines: one object per line.
-    """
+    """Write JSON lines, compressed."""
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 3, "dict_size": 1 << 26}]
     with lzma.open(path, "wt", encoding="utf-8", filters=filters) as file:
         for line in lines:
@@ -154,13 +138,9 @@ def write(path: Path, lines: Iterable[dict[str, object]]) -> None:
 def collect(
     shared: Path, *, unstated: bool, held_out: HeldOut, rng: random.Random
 ) -> tuple[list[Passage], list[Passage], Counter[str]]:
-    """Return short pairs and passages of every usable set, and the counts of dropped claims.
+    """Return short pairs and passages of every set, and the dropped claims.
 
-    Args:
-        shared: the folder with `nli/`, `grounding/` and `datasets/`.
-        unstated: True to use sets without a stated licence.
-        held_out: the evaluation texts.
-        rng: the random generator.
+    `unstated` adds the sets without a stated licence.
     """
     dropped: Counter[str] = Counter()
     short: list[Passage] = []
@@ -178,13 +158,7 @@ def collect(
 
 
 def build(short: Sequence[Passage], long: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Return all groups made of the passages: original, edited, joined and padded.
-
-    Args:
-        short: premises of a sentence or two with their claims.
-        long: passages with their claims.
-        rng: the random generator.
-    """
+    """Return all groups made of the passages: original, edited, joined and padded."""
     short = [cut for passage in short if (cut := cut_long(passage, rng)) is not None]
     fitting = [cut for passage in long if (cut := cut_long(passage, rng)) is not None]
     found: list[Passage] = []
@@ -205,12 +179,7 @@ def build(short: Sequence[Passage], long: Sequence[Passage], rng: random.Random)
 
 
 def table(lines: Sequence[dict[str, object]], unstated: frozenset[str]) -> str:
-    """Return the sets with claims, labels, mean premise length and licence, in Markdown.
-
-    Args:
-        lines: the rows of a groups file.
-        unstated: names of sets with no stated licence.
-    """
+    """Return the sets with claims, labels, mean premise length and licence, in Markdown."""
     licences = {name.split(".")[0]: terms for name, (_, terms) in sources.PAIR_FILES.items()}
     licences |= sources.LICENCES
     labels: defaultdict[str, Counter[str]] = defaultdict(Counter)

@@ -71,14 +71,9 @@ def usable(sentence: str) -> bool:
 def false_claims(
     claim: str, source: str, count: int, rng: random.Random, kinds: Sequence[str] = KINDS
 ) -> list[Made]:
-    """Return up to `count` claims that differ from a true one in one place.
+    """Return up to `count` claims that differ from a true one in one place, each in another kind.
 
-    Args:
-        claim: a claim that the source supports.
-        source: the source of names and numbers; an edit that it states is not made.
-        count: how many, of different kinds.
-        rng: the random generator.
-        kinds: the kinds of edit to choose from.
+    An edit that the source states is not made.
     """
     made: list[Made] = []
     # Kinds that rarely apply are preferred over those that apply to almost any sentence; added
@@ -155,13 +150,7 @@ def inner(sentence: str, source: str) -> str:
 
 
 def rewrites(claim: str, source: str, rng: random.Random) -> list[Made]:
-    """Return other wordings with the same meaning, or a part of it, each labelled E.
-
-    Args:
-        claim: a sentence that the source supports.
-        source: the source, to tell names from first words.
-        rng: the random generator.
-    """
+    """Return other wordings with the same meaning, or a part of it, each labelled E."""
     found: list[tuple[str, str]] = []
     found += [("shorter", text) for text in shortened(claim)]
     found += [("figures", text) for text in _figures(claim, rng)]
@@ -368,13 +357,7 @@ _NOT_PLAIN = re.compile(
 
 
 def denied(claim: str, source: str, rng: random.Random) -> Made | None:
-    """Return a true denial: "the dam was not built in 1945" where the source says 1931.
-
-    Args:
-        claim: a short claim of one clause that the source supports.
-        source: the source.
-        rng: the random generator.
-    """
+    """Return a true denial: "the dam was not built in 1945" where the source says 1931."""
     if len(claim.split()) > 16 or _NOT_PLAIN.search(claim):
         return None
     false = false_claims(claim, source, 1, rng, kinds=("number", "date", "unit"))
@@ -403,14 +386,9 @@ def _is_name(subject: str) -> bool:
 
 
 def recombined(first: str, second: str, source: str, rng: random.Random) -> Made | None:
-    """Return a wrong combination of two true sentences: one's subject with the other's
-    predicate, or one's body with the other's place or time.
+    """Return a wrong combination of two true sentences, which the source does not say.
 
-    Args:
-        first: a sentence of the source.
-        second: another one.
-        source: the source, which must not say the result.
-        rng: the random generator.
+    It has one's subject with the other's predicate, or one's body with the other's place or time.
     """
     options: list[tuple[str, str]] = []
     one, two = _SUBJECT.match(first), _SUBJECT.match(second)

@@ -111,13 +111,7 @@ def filled(item: Item, number: int, rng: random.Random) -> Passage:
 
 
 def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Passage]:
-    """Return copies of items, some with one or two other items in the same text.
-
-    Args:
-        chosen: the items.
-        copies: of each item, at least.
-        rng: the random generator.
-    """
+    """Return copies of items, some with one or two other items in the same text."""
     made = []
     for item in chosen:
         first = rng.randrange(100)

@@ -76,12 +76,7 @@ def tidy(text: str) -> str:
 
 
 def grouped(rows: Iterable[tuple[str, str, Claim]], source: str) -> list[Passage]:
-    """Return the claims grouped by passage, in order of first appearance.
-
-    Args:
-        rows: passage, title and claim.
-        source: the name of the set.
-    """
+    """Return the claims grouped by passage, in order of first appearance."""
     found: dict[str, Passage] = {}
     for text, title, claim in rows:
         found.setdefault(text, Passage(text, source, [], title)).claims.append(claim)
@@ -89,13 +84,7 @@ def grouped(rows: Iterable[tuple[str, str, Claim]], source: str) -> list[Passage
 
 
 def pairs(shared: Path, name: str, rng: random.Random) -> list[Passage]:
-    """Yield the labelled pairs of an NLI file.
-
-    Args:
-        shared: the folder with `nli/`.
-        name: a key of `PAIR_FILES`.
-        rng: chooses the rows if only a share is used.
-    """
+    """Yield the labelled pairs of an NLI file."""
     share, _ = PAIR_FILES[name]
     short = name.split(".")[0]
     weight = WEIGHTS.get(short, 1.0)
@@ -113,13 +102,7 @@ def pairs(shared: Path, name: str, rng: random.Random) -> list[Passage]:
 
 
 def grounding(shared: Path, *, unstated: bool, rng: random.Random) -> Iterator[list[Passage]]:
-    """Yield the passages of every set of `grounding/`, set by set.
-
-    Args:
-        shared: the folder with `grounding/`.
-        unstated: True to read sets without a stated licence.
-        rng: chooses wordings and wrong answers.
-    """
+    """Yield the passages of the sets of `grounding/`; `unstated`: also those without a licence."""
     for path in sorted((shared / "grounding").glob("*.jsonl.xz")):
         name, terms = path.name.split(".")[:2]
         if name in LEFT_OUT:

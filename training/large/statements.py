@@ -59,12 +59,7 @@ def past(verb: str) -> str:
 
 
 def inflected(verb: str, auxiliary: str) -> str:
-    """Return the inflected form of a verb that replaces "do" and its base form.
-
-    Args:
-        verb: the base form.
-        auxiliary: do, does or did.
-    """
+    """Return the inflected form of a verb that replaces "do" and its base form."""
     if auxiliary == "did":
         return past(verb)
     if auxiliary == "does":
@@ -105,12 +100,7 @@ def _cased(premise: str) -> dict[str, str]:
 
 
 def recased(question: str, premise: str) -> str:
-    """Return a lower-case question with the capitals of its passage.
-
-    Args:
-        question: the question; one with capitals is not changed.
-        premise: the passage it was asked about.
-    """
+    """Return a lower-case question with the capitals of its passage."""
     if re.search(r"\w.*[A-Z]", question):
         return question
     known = _cased(premise)
@@ -238,13 +228,7 @@ def _because(answer: str) -> str | None:
 
 
 def statement(question: str, answer: str, premise: str = "") -> str | None:
-    """Return the statement that a question and an answer make together, or None.
-
-    Args:
-        question: a wh-question.
-        answer: a short answer or a span of the passage.
-        premise: the passage, for the capitals of lower-case questions.
-    """
+    """Return the statement that a question and an answer make together, or None."""
     question = cleaned(recased(question, premise))
     answer = re.sub(r"\s+([,.;:?!)'’]|n't\b|'s\b)", r"\1", answer.strip())
     answer = answer.strip(" .,;:") if not re.search(r"\b[A-Z]\.$", answer.strip()) else answer
@@ -721,12 +705,7 @@ _NOT = {
 
 
 def yes_no(question: str, premise: str = "") -> tuple[str, str] | None:
-    """Return the statements that "yes" and "no" make of a yes/no question, or None.
-
-    Args:
-        question: a question that begins with an auxiliary verb.
-        premise: the passage, for the capitals of lower-case questions.
-    """
+    """Return the statements that "yes" and "no" make of a yes/no question, or None."""
     text = cleaned(recased(question, premise))
     lead = re.match(
         r"^(?P<lead>(?:In|On|At|During|After|Before|If|When|While|Because|Given|Based on|Since|"
@@ -824,13 +803,7 @@ _QUOTED = (
 
 
 def quoted(question: str, answer: str, rng: random.Random) -> str:
-    """Return the question and the answer in one sentence, if no rule is sure.
-
-    Args:
-        question: the question as it was asked.
-        answer: its answer.
-        rng: chooses the wording.
-    """
+    """Return the question and the answer in one sentence, if no rule is sure."""
     text = cleaned(question)
     return rng.choice(_QUOTED).format(question=capital(text), answer=answer.strip(" .\"'"))
 
@@ -852,13 +825,7 @@ _AMOUNT_INSIDE = re.compile(
 
 
 def exclusive(question: str, right: str, wrong: str) -> bool:
-    """Return True if a wrong answer contradicts the right one instead of adding to it.
-
-    Args:
-        question: the question.
-        right: its right answer.
-        wrong: another answer, not a rewording of the right one.
-    """
+    """Return True if a wrong answer contradicts the right one instead of adding to it."""
     asked = question.lower()
     amount = _AMOUNT_FIRST.match(asked) or _AMOUNT_INSIDE.search(asked)
     if not amount or not _NUMBER.search(right) or not _NUMBER.search(wrong):

@@ -33,14 +33,7 @@ def merged_label(labels: Sequence[str]) -> str:
 def merged(
     claims: Sequence[Claim], count: int, rng: random.Random, source: str = ""
 ) -> list[Claim]:
-    """Return sentences that make two or three of the claims at once, about half of them true.
-
-    Args:
-        claims: claims about one source.
-        count: the most sentences to make.
-        rng: the random generator.
-        source: the source, to tell names from first words.
-    """
+    """Return sentences that make two or three of the claims at once, about half of them true."""
     usable = [claim for claim in claims
               if not _SPOKEN.search(claim.text) and 4 <= len(claim.text.split()) <= 30]  # fmt: skip
     true = [claim for claim in usable if claim.label == "E"]

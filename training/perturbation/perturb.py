@@ -35,14 +35,7 @@ KINDS: tuple[str, ...] = tuple(_MAKERS)
 
 
 def perturb(sentence: str, source: str, kind: str, rng: random.Random) -> str | None:
-    """Return a text with one edit of one kind, or None if no such edit applies.
-
-    Args:
-        sentence: the sentence or summary to edit.
-        source: its source.
-        kind: one of KINDS.
-        rng: makes the random choices.
-    """
+    """Return a text with one edit of one kind, or None if no such edit applies."""
     maker = _MAKERS.get(kind)
     if maker is None:
         raise InputError(f"no perturbation {kind!r}; there are {', '.join(KINDS)}")

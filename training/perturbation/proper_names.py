@@ -42,10 +42,6 @@ def find(text: str, context: str = "") -> list[Name]:
     inside a sentence, in the text or the context, or be followed by another capitalised word.
 
     A single word that also occurs in lower case is not a name.
-
-    Args:
-        text: the text to search.
-        context: another text that shows how words are written.
     """
     inner = _inner_capitals(text) | _inner_capitals(context)
     lowercase = _lowercase_words(text) | _lowercase_words(context)

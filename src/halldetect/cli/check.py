@@ -40,7 +40,7 @@ them the source supports. Arguments are given as for check. The exit status is t
 response: 1 if one of them is hallucinated, 0 if both are faithful.
 """
 REPAIR = """\
-Replace, rewrite or remove the claims that the source does not support, check the result, and show
+Replace, shorten or remove the claims that the source does not support, check the result, and show
 the changes. SOURCE and RESPONSE are given as for check. The exit status is 0 if there is a text
 that passed the check, else 1, or 3 if the response could not be checked.
 """
@@ -80,11 +80,6 @@ _TEXTS = {
     "--text": switch("the arguments are the texts themselves"),
 }
 _REPAIR = {
-    "--rewriter": value(
-        "NAME",
-        "a language model that may write sentences again: openai:MODEL (default: none; words are "
-        "replaced, sentences removed)",
-    ),
     "--max-rounds": value("N", "after N rounds of changes, remove what still fails", int, 3),
     "--output": file("write the new text to a file"),
 }
@@ -171,7 +166,6 @@ def run_repair(arguments: argparse.Namespace) -> int:
             documents,
             response,
             question=arguments.question,
-            rewriter=arguments.rewriter,
             max_rounds=arguments.max_rounds,
         ),
     )

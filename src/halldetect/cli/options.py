@@ -106,11 +106,11 @@ def _own_verifier(name: str | None) -> Any:
 
 def _model_names() -> str:
     """Return the names of extractors and verifiers with a line on each."""
-    from halldetect.paper.extractors import extractor_table
+    from halldetect.paper.extractors import EXTRACTORS
     from halldetect.verification.presets import verifier_table
 
     own = ("MODULE:CLASS", "a class of your own (docs/extending.md); not for batch --engine ray")
-    tables = {"extractors": extractor_table(), "verifiers": (*verifier_table(), own)}
+    tables = {"extractors": EXTRACTORS, "verifiers": (*verifier_table(), own)}
     parts = []
     for title, table in tables.items():
         width = max(len(name) for name, _ in table)

@@ -109,9 +109,6 @@ _OPTIONS: dict[str, Options] = {
     "what a request may choose besides the options of a check": {
         "--offer-verifier": value("NAME", "a further verifier", repeatable=True),
     },
-    "repair, POST /v1/repair": {
-        "--rewriter": value("NAME", "a model that may rewrite sentences, as for repair"),
-    },
 }
 
 
@@ -156,11 +153,7 @@ def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
         port=arguments.port,
         auth=arguments.auth,
         tokens=arguments.tokens or _home() / "tokens",
-        checks=CheckSettings(
-            configuration_for(arguments),
-            more_verifiers=tuple(arguments.offer_verifier),
-            rewriter=arguments.rewriter,
-        ),
+        checks=CheckSettings(configuration_for(arguments), tuple(arguments.offer_verifier)),
         limits=Limits(**given),
         upstream=_upstream(arguments),
         origins=tuple(arguments.allow_origin),

@@ -16,13 +16,12 @@ from pathlib import Path
 
 from halldetect.errors import HallDetectError, InputError
 from halldetect.knowledge.index import KnowledgeIndex, PostgresIndex
-from halldetect.knowledge.passages import Knowledge, cut_passages
+from halldetect.knowledge.passages import cut_passages
 from halldetect.knowledge.readers import IndexDocument, SourceFile, read_documents
 
 # Passages per transaction: fewer cost time, more cost memory and are lost in a crash.
 COMMIT_PASSAGES = 5_000
 CHANGES = ("added", "updated", "unchanged", "removed")
-_RERANKER = "?reranker="
 _FIND = "SELECT id, digest, run FROM documents WHERE name = ?"
 
 
@@ -41,8 +40,6 @@ class BuildSummary:
 
 def is_url(location: str | Path) -> bool:
     """Return True if an index is in a database, False if it is a file."""
-    if _RERANKER in str(location):
-        raise InputError("a reranker is for searching: leave ?reranker=... out here")
     scheme, separator, _ = str(location).partition("://")
     if separator and scheme not in ("postgresql", "postgres"):
         raise InputError(f"an index is a file or postgresql://..., not {scheme}://...")
@@ -58,18 +55,6 @@ def open_index(location: str | Path, *, writing: bool = False) -> KnowledgeIndex
     if is_url(location):
         return PostgresIndex(str(location), writing=writing)
     return KnowledgeIndex(location, writing=writing)
-
-
-def open_knowledge(location: str | Path) -> Knowledge:
-    """Open an index to retrieve evidence from; with a reranker, INDEX?reranker=MODEL."""
-    place, separator, model = str(location).partition(_RERANKER)
-    if not separator:
-        return open_index(location)
-    if not model:
-        raise InputError(f"{str(location)!r} names no reranker: use INDEX?reranker=MODEL")
-    from halldetect.knowledge.reranking import RerankedKnowledge, SentenceTransformerEmbedder
-
-    return RerankedKnowledge(open_index(place), SentenceTransformerEmbedder(model))
 
 
 def build_index(

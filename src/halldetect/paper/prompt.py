@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 
 from halldetect.reading.sentences import sentences
@@ -120,30 +120,15 @@ def _asked(text: str, limit: int) -> str:
 
 
 def _from_json(text: str) -> list[str] | None:
-    """Return the claims of an answer in JSON; None if it cannot be parsed."""
-    try:
-        return list(_strings(json.loads(text)))
-    except (ValueError, RecursionError):
-        pass
-    # Truncated at the token limit, or followed by other text: take the complete strings.
+    """Return the strings of an answer in JSON that are not keys; None if it is not JSON.
+
+    The answer may be truncated at the token limit, or followed by other text.
+    """
+    found = _STRING.findall(text)
+    if not found and re.search(r"\w", text):
+        return None
     values = []
-    for string, is_key in _STRING.findall(text):
+    for string, is_key in found:
         with suppress(ValueError):
             values += [] if is_key else [str(json.loads(string))]
-    return values or None
-
-
-def _strings(data: object) -> Iterator[str]:
-    """Yield the claims of any shape: a list, lists in an object, objects in a list."""
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, list):
-        for item in data:
-            yield from _strings(item)
-    elif isinstance(data, dict):
-        for key in ("claims", "facts", "claim", "fact", "text"):
-            if key in data:
-                yield from _strings(data[key])
-                return
-        for value in data.values():
-            yield from _strings(value)
+    return values

@@ -27,7 +27,6 @@ _HEADLINE = {
 _SUPPORTED = "The source supports the response as it is."
 _HOW = {
     Method.REPLACE: "words of the source were put in",
-    Method.REWRITE: "a language model wrote it again",
     Method.SHORTEN: "a part was left out",
     Method.NAME: "a name was put for a pronoun",
 }

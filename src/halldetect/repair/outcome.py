@@ -32,7 +32,6 @@ class Method(StrEnum):
     """The ways to change a sentence."""
 
     REPLACE = "replace"  # by words of the source
-    REWRITE = "rewrite"  # by a language model
     SHORTEN = "shorten"
     NAME = "name"  # for a pronoun that referred to a removed sentence
 
@@ -78,7 +77,6 @@ class Repair:
         report: The report of the new text; None if the repair failed.
         original: The report of the original response.
         changes: One per sentence of the response, in order; empty if the repair failed.
-        rewriter: The description of the language model; None without one.
         seconds: The duration of the repair.
     """
 
@@ -88,7 +86,6 @@ class Repair:
     report: Report | None
     original: Report
     changes: tuple[Change, ...]
-    rewriter: dict[str, Any] | None = None
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -107,7 +104,6 @@ class Repair:
             "changes": [{**asdict(item), "lost": list(item.lost)} for item in self.changes],
             "report": None if self.report is None else self.report.to_dict(),
             "original": self.original.to_dict(),
-            "rewriter": self.rewriter,
             "seconds": self.seconds,
         }
 
@@ -120,7 +116,7 @@ class Repair:
         from pydantic import TypeAdapter
 
         try:
-            known = {name: data[name] for name in ("text", "reason", "rewriter", "seconds")}
+            known = {name: data[name] for name in ("text", "reason", "seconds")}
             report = data["report"]
             return cls(
                 outcome=Outcome(data["outcome"]),

@@ -8,10 +8,9 @@ euros" is not a correction by "Children under 3 travel free" and "Adults pay nin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from halldetect.errors import described
 from halldetect.facts import Fact, WordUsage, find_facts
 from halldetect.reading.document import Document
 from halldetect.reading.overlap import WordIndex, content_keys, content_words
@@ -21,12 +20,13 @@ from halldetect.reading.words import words
 from halldetect.repair.corrections import corrections
 from halldetect.repair.outcome import Method
 from halldetect.repair.revision import split_marks
-from halldetect.repair.rewriters import MAX_EVIDENCE, Rewriter, first_sentence
 from halldetect.repair.shortening import shortened
 
-# Sentences of the source used for corrections, and shown to a language model.
+# Sentences of the source used for corrections, and as evidence of a shorter sentence.
 CLOSEST = 3
-SHOWN = 5
+AROUND = 5
+# In characters.
+MAX_EVIDENCE = 2400
 # A word that more sentences of the source have is about its topic, not about one fact.
 MAX_SENTENCES = 3
 # Words before a number that change its meaning; the first ones cannot be left out either.
@@ -55,19 +55,9 @@ class Proposals:
     Args:
         response: The text to repair.
         documents: The texts of the source.
-        rewriter: Rewrites sentences; None to use no language model.
-        notice: Gets one-line messages for the user.
     """
 
-    def __init__(
-        self,
-        response: str,
-        documents: Sequence[str],
-        rewriter: Rewriter | None = None,
-        notice: Callable[[str], None] | None = None,
-    ) -> None:
-        self._rewriter = rewriter
-        self._notice = notice
+    def __init__(self, response: str, documents: Sequence[str]) -> None:
         self._usage = WordUsage([response, *documents])
         read = [read_source(text) for text in documents]
         self._index = WordIndex(read)
@@ -86,14 +76,12 @@ class Proposals:
                 Proposal(item, around, self._repeats(item, around))
                 for item in shortened(text, around)
             ]
-        elif step is Method.REPLACE:
+        else:
             found = [
                 Proposal(item, fact, self._repeats(item, fact))
                 for fact in self._facts(text, CLOSEST)
                 for item in corrections(text, fact, self._usage)
             ]
-        else:
-            found = self.stated(self._rewritten(text))
         found.sort(key=lambda item: not item.one_fact)
         distinct = {item.text: item for item in reversed(found)}
         return [
@@ -103,7 +91,7 @@ class Proposals:
 
     def stated(self, sentence: str) -> list[Proposal]:
         """Return a sentence with the fact that it repeats; none if it repeats no fact."""
-        facts = self._facts(sentence, SHOWN) if sentence else ()
+        facts = self._facts(sentence, AROUND)
         return [Proposal(sentence, fact, True) for fact in facts if self._repeats(sentence, fact)]
 
     def _ranked(self, sentence: str) -> list[int]:
@@ -114,7 +102,7 @@ class Proposals:
         """Return the sentences of the source closest to a sentence, in source order."""
         chosen: list[int] = []
         size = 0
-        for at in self._ranked(sentence)[:SHOWN]:
+        for at in self._ranked(sentence)[:AROUND]:
             size += len(_text(*self._places[at])) + 1
             if size > MAX_EVIDENCE and chosen:
                 break
@@ -150,20 +138,6 @@ class Proposals:
             and not any(item.start <= word.start < item.end for item in own)
             for word in content_words(statement)
         )
-
-    def _rewritten(self, sentence: str) -> str:
-        """Ask the language model; after a failure it proposes nothing."""
-        assert self._rewriter is not None
-        try:
-            text = first_sentence(self._rewriter.rewrite(sentence, self._around(sentence)))
-        except Exception as error:
-            if self._notice is not None:
-                self._notice(f"the rewriter failed: {described(error)[:200]}")
-            return ""
-        if text and sentence[:1].isupper():
-            text = text[0].upper() + text[1:]
-        ending = sentence.rstrip()[-1:]
-        return text + ending if text and text[-1] not in ".!?…" and ending in ".!" else text
 
 
 def _text(document: Document, at: int) -> str:

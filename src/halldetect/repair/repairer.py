@@ -1,16 +1,15 @@
 """The repair procedure: check, change each failing sentence, check again.
 
 A sentence with an unsupported claim goes through these steps: its words are replaced by words of
-the source (`corrections`), a language model rewrites it (`rewriters`), a phrase is left out
-(`shortening`), the sentence is removed. A proposal is accepted only if it repeats one fact of the
-source (`proposals`) and the verifier supports it; then the whole text is checked again, sentence
-by sentence. A sentence that still fails gets the next step, and after `max_rounds` every failing
-sentence is removed.
+the source (`corrections`), a phrase is left out (`shortening`), the sentence is removed. A proposal
+is accepted only if it repeats one fact of the source (`proposals`) and the verifier supports it;
+then the whole text is checked again, sentence by sentence. A sentence that still fails gets the
+next step, and after `max_rounds` every failing sentence is removed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Protocol
@@ -26,18 +25,17 @@ from halldetect.reading.words import NEGATIONS, may_be_verb, normalize, words
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended
 from halldetect.repair.proposals import Proposal, Proposals
 from halldetect.repair.revision import Revision, Sentence, split_marks
-from halldetect.repair.rewriters import Rewriter
 from halldetect.report import ClaimReport, Report, Status, Verdict
 
-STEPS = (Method.REPLACE, Method.REWRITE, Method.SHORTEN)
+STEPS = (Method.REPLACE, Method.SHORTEN)
 # Proposals per sentence and step that the verifier judges.
 MAX_PROPOSALS = 12
 # Changes of one kind per sentence.
-MAX_CHANGES = {Method.REPLACE: 2, Method.REWRITE: 1, Method.SHORTEN: 3}
+MAX_CHANGES = {Method.REPLACE: 2, Method.SHORTEN: 3}
 # A proposal longer than the sentence by more than this factor says something else.
 MAX_GROWTH = 1.6
 # The share of content words that a changed sentence must keep to be the same sentence.
-MIN_KEPT = {Method.REPLACE: 0.5, Method.REWRITE: 0.4, Method.SHORTEN: 0.0}
+MIN_KEPT = {Method.REPLACE: 0.5, Method.SHORTEN: 0.0}
 _REFERRING = frozenset(
     "he she it they his her its their this these those that such both neither".split()
 )
@@ -60,38 +58,24 @@ class Repairer:
 
     Args:
         detector: Checks the texts.
-        rewriter: Rewrites sentences; None to use no language model.
         max_rounds: Rounds of changes before every failing sentence is removed.
         steps: The methods to try before a sentence is removed, in order.
-        notice: Gets one-line messages for the user, such as a failure of the rewriter.
     """
 
     def __init__(
-        self,
-        detector: Checks,
-        rewriter: Rewriter | None = None,
-        *,
-        max_rounds: int = 3,
-        steps: Sequence[Method] = STEPS,
-        notice: Callable[[str], None] | None = None,
+        self, detector: Checks, *, max_rounds: int = 3, steps: Sequence[Method] = STEPS
     ) -> None:
         if max_rounds < 1:
             raise ConfigurationError(f"max_rounds must be a whole number from 1, not {max_rounds}")
         self._detector = detector
-        self._rewriter = rewriter
         self._max_rounds = max_rounds
-        self._steps = tuple(step for step in steps if step is not Method.REWRITE or rewriter)
-        self._notice = notice
+        self._steps = steps
 
     def repair(self, pair: Pair) -> Repair:
         """Repair one response; the result has passed the check, or the repair has failed."""
         started = perf_counter()
         outcome = self._mend(pair, self._check(pair, pair.response))
-        return replace(
-            outcome,
-            rewriter=None if self._rewriter is None else dict(self._rewriter.description),
-            seconds=round(perf_counter() - started, 4),
-        )
+        return replace(outcome, seconds=round(perf_counter() - started, 4))
 
     def _check(self, pair: Pair, text: str) -> Report:
         return self._detector.check(pair.source, text, question=pair.question)
@@ -103,7 +87,7 @@ class Repairer:
         if not original.claims:
             return failed(original.reason or "the response has nothing that can be checked")
         revision = Revision(read_document(original.response))
-        proposals = Proposals(original.response, original.documents, self._rewriter, self._notice)
+        proposals = Proposals(original.response, original.documents)
         report = original
         # The loop ends: each round after the first ones removes a sentence.
         for number in range(self._max_rounds + 2 * len(revision.sentences) + 1):

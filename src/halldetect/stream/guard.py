@@ -7,21 +7,26 @@ verifier slows the stream down, but never lets an unjudged sentence through.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+import re
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import zip_longest
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.inputs import ASSERTS_NOTHING, Source
 from halldetect.reading.sentences import sentences
 from halldetect.report import ClaimReport, Report
-from halldetect.stream.unfinished_text import complete_sentences, context_of
 
 if TYPE_CHECKING:
     from halldetect.repair.outcome import Repair
-    from halldetect.repair.rewriters import Rewriter
+
+# Characters before a sentence that are read with it to resolve "it" or "she".
+CONTEXT_CHARACTERS = 2000
+# A sentence without an end is judged in parts of this length.
+MAX_SENTENCE = 4000
 
 
 class OnFailure(StrEnum):
@@ -50,6 +55,14 @@ class StreamAction(StrEnum):
     STOPPED = "stopped"
 
 
+_TREATMENT = {
+    OnFailure.PASS: StreamAction.FLAGGED,
+    OnFailure.HOLD: StreamAction.HELD,
+    OnFailure.REPAIR: StreamAction.REPAIRED,
+    OnFailure.STOP: StreamAction.STOPPED,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class StreamedSentence:
     """One sentence of a stream and its treatment.
@@ -74,13 +87,11 @@ class StreamedSentence:
 class SentenceChecks(Protocol):
     """The methods of a detector that a stream needs."""
 
-    @property
-    def check_part(self) -> Callable[..., Report]:
+    def check_part(self, *given: Any, **options: Any) -> Report:
         """Check the sentences of a response from an offset on."""
         ...
 
-    @property
-    def repair(self) -> Callable[..., Repair]:
+    def repair(self, *given: Any, **options: Any) -> Repair:
         """Repair a response."""
         ...
 
@@ -93,7 +104,6 @@ class StreamGuard:
         source: The source of the response.
         on_failure: The treatment of a sentence that is unsupported or cannot be judged.
         question: The question that the response answers.
-        rewriter: As for `Detector.repair`; used only with "repair".
 
     Attributes:
         stopped: True if the stream has ended because a sentence failed.
@@ -106,7 +116,6 @@ class StreamGuard:
         *,
         on_failure: OnFailure | str = OnFailure.HOLD,
         question: str | None = None,
-        rewriter: str | Rewriter | None = None,
     ) -> None:
         try:
             self._on_failure = OnFailure(on_failure)
@@ -116,7 +125,6 @@ class StreamGuard:
         self._detector = detector
         self._source = source
         self._question = question
-        self._rewriter = rewriter
         self._shown = ""
         self._pending = ""
         self.stopped = False
@@ -187,17 +195,11 @@ class StreamGuard:
         claims, reason = self._check(sentence)
         text, action = sentence, StreamAction.PASSED
         if reason is not None:
-            text, action = self._treated(sentence)
+            action = _TREATMENT[self._on_failure]
+            text = sentence if action is StreamAction.FLAGGED else ""
+            if action is StreamAction.REPAIRED and not (text := self._repaired(sentence)):
+                action = StreamAction.HELD
         return StreamedSentence(text, sentence, action, claims, reason)
-
-    def _treated(self, sentence: str) -> tuple[str, StreamAction]:
-        """Return the text to show for a sentence that failed, and its treatment."""
-        if self._on_failure is OnFailure.PASS:
-            return sentence, StreamAction.FLAGGED
-        if self._on_failure is OnFailure.REPAIR and (repaired := self._repaired(sentence)):
-            return repaired, StreamAction.REPAIRED
-        is_last = self._on_failure is OnFailure.STOP
-        return "", StreamAction.STOPPED if is_last else StreamAction.HELD
 
     def _check(self, sentence: str) -> tuple[tuple[ClaimReport, ...], str | None]:
         """Return the claims of a sentence in its context, and why it must not be passed on."""
@@ -216,8 +218,37 @@ class StreamGuard:
     def _repaired(self, sentence: str) -> str:
         """Return the repaired sentence; empty unless it is supported in its context."""
         body = sentence.lstrip()
-        repair = self._detector.repair(
-            self._source, body, question=self._question, rewriter=self._rewriter
-        )
+        repair = self._detector.repair(self._source, body, question=self._question)
         text = sentence.removesuffix(body) + (repair.text or "")
         return text if text.strip() and self._check(text)[1] is None else ""
+
+
+def context_of(shown: str) -> str:
+    """Return the last whole sentences of the text so far, as context of the next sentence."""
+    if len(shown) <= CONTEXT_CHARACTERS:
+        return shown
+    context = shown[-CONTEXT_CHARACTERS:]
+    spans = sentences(context)
+    return context[spans[1].start :] if len(spans) > 1 else ""
+
+
+def complete_sentences(text: str) -> list[int]:
+    """Return the ends of the sentences that further text cannot change.
+
+    A sentence is complete when a line end or the first word of the next sentence follows it: the
+    full stop of "Dr." ends nothing. A sentence without an end is cut after `MAX_SENTENCE`
+    characters.
+    """
+    ends: list[int] = []
+    spans = sentences(text)
+    for span, following in zip_longest(spans, spans[1:]):
+        has_word = following and re.search(r"\s", text[following.start :].rstrip("\n"))
+        if not has_word and not re.search("[\r\n]", text[span.end :]):
+            break
+        ends.append(span.end)
+    start = ends[-1] if ends else 0
+    while len(text) - start > MAX_SENTENCE:
+        space = text.rfind(" ", start + 1, start + MAX_SENTENCE)
+        start = space if space > start else start + MAX_SENTENCE
+        ends.append(start)
+    return ends

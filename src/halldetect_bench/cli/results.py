@@ -77,8 +77,7 @@ def run_report(arguments: argparse.Namespace) -> int:
     from halldetect_bench.report.blocks import markdown, page
     from halldetect_bench.report.csv_files import csv_files
     from halldetect_bench.report.full_page import page_blocks
-    from halldetect_bench.report.readme_block import with_block
-    from halldetect_bench.report.summary import summary_blocks
+    from halldetect_bench.report.summary import summary_blocks, with_block
 
     tables = read_tables(arguments.results, arguments.against, arguments.samples)
     out = arguments.out or arguments.results

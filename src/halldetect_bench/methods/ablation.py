@@ -7,7 +7,7 @@ give the score on the whole source or on all scales, by FED or by support (`scor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -25,6 +25,7 @@ from halldetect.scoring import Calibration, contradiction_of
 from halldetect.verification.judging import Judgement
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, pair_of
+from halldetect_bench.predictions import Prediction, Results
 
 # Of one claim, by scale: the maxima of P(E), P(C) and support over its windows.
 ScaleMaxima = dict[str, list[float]]
@@ -32,6 +33,13 @@ ScaleMaxima = dict[str, list[float]]
 SENTENCES = "sentences"
 SCALE_SETS: dict[str, tuple[int, ...]] = {"1": (1,), "all": GRANULARITIES}
 ABLATION_SCORINGS = ("support", "fed")
+# A set of scales and a scoring.
+Variant = tuple[str, str]
+VARIANTS: tuple[Variant, ...] = tuple(
+    (scales, scoring) for scoring in ABLATION_SCORINGS for scales in SCALE_SETS
+)
+# Files of version 0.1 have nine variants; these are the indices of `VARIANTS` among them.
+_NINE = (0, 4, 7, 5)
 
 
 def score_from_maxima(claims: Sequence[ScaleMaxima], scoring: str, scales: Sequence[int]) -> float:
@@ -129,3 +137,45 @@ class Ablation:
                     max(old, rounded(new)) for old, new in zip(before, values, strict=True)
                 ]
         return maxima
+
+
+def variant_scores(item: Prediction) -> list[float]:
+    """Return the scores of a row under every variant, in the order of `VARIANTS`.
+
+    Args:
+        item: a prediction of the method `ablation` with a score.
+    """
+    if "variants" in item.details:  # packed results hold the scores instead of the maxima
+        stored = [float(value) for value in item.details["variants"]]
+        return [stored[at] for at in _NINE] if len(stored) > len(VARIANTS) else stored
+    maxima = item.details["scales"]
+    return [score_from_maxima(maxima, scoring, SCALE_SETS[scales]) for scales, scoring in VARIANTS]
+
+
+def extractor_of(results: Results) -> str:
+    """Return the name of the extractor of an ablation."""
+    return str(results.header.method["extractor"]["name"])
+
+
+def verifier_of(results: Results) -> str:
+    """Return the name of the verifier of an ablation."""
+    return str(results.header.method["verifier"]["name"])
+
+
+def ablation_scores(
+    results: Sequence[Results], extractor: str, verifier: str
+) -> dict[Variant, Mapping[str, Mapping[str, float]]]:
+    """Return the scores of each variant by dataset and row.
+
+    Args:
+        results: the results of the method `ablation`.
+        extractor, verifier: the names of the models to select.
+    """
+    found: dict[Variant, dict[str, Mapping[str, float]]] = {variant: {} for variant in VARIANTS}
+    for one in results:
+        if (extractor_of(one), verifier_of(one)) != (extractor, verifier):
+            continue
+        rows = {item.id: variant_scores(item) for item in one.predictions if item.score is not None}
+        for at, variant in enumerate(VARIANTS):
+            found[variant][one.header.dataset] = {name: row[at] for name, row in rows.items()}
+    return {**found}

@@ -1,8 +1,9 @@
-"""The short report: at most `MAX_LINES` lines of Markdown."""
+"""The short report, at most `MAX_LINES` lines of Markdown, and the numbers of the README."""
 
 from __future__ import annotations
 
-from halldetect_bench.report.blocks import Block, Heading, Listing, Paragraph, Table
+from halldetect.errors import InputError
+from halldetect_bench.report.blocks import Block, Heading, Listing, Paragraph, Table, markdown
 from halldetect_bench.stats.answers import gain
 from halldetect_bench.stats.cost import MeanCost
 from halldetect_bench.stats.evidence import Evidence, Scope, is_labelled_by_people
@@ -15,6 +16,13 @@ MAX_LINES = 150
 MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 15, 8, 8, 10, 6
 TRAINED = "†"
 NONE = "–"
+# The block of the README is between these marks.
+BEGIN = "<!-- results: `halldetect bench report` writes this block -->"
+END = "<!-- end of results -->"
+README_DATASET = "qags-cnndm"
+# Published methods on our weights, with their names in the table.
+OTHERS = {"minicheck": "MiniCheck-style", "summac-zs": "SummaC-style"}
+SHOWN = ("precision", "recall", "F1", "balanced accuracy", "AUROC")
 
 
 def summary_blocks(tables: Tables) -> list[Block]:
@@ -272,3 +280,42 @@ def pair(first: Figure, second: Figure) -> str:
     if first.value is None:
         return NONE
     return " / ".join(number(one.value).removeprefix("0") for one in (first, second))
+
+
+def with_block(text: str, tables: Tables) -> str:
+    """Return a text, which must have both marks, with its block rewritten."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise InputError(f"no place for the numbers: the marks {BEGIN} and {END} are missing")
+    return f"{before}{BEGIN}\n\n{readme_block(tables)} {END}{after}"
+
+
+def readme_block(tables: Tables) -> str:
+    """Return the table of our verifiers and other methods, and the gain by decomposition."""
+    evidence, scope = tables.evidence, tables.evidence.on_all_rows
+    rows = []
+    ours = (evidence.reference, evidence.find("halldetect", verifier_name="large"))
+    methods = {one: "HallDetect" for one in ours if one in scope.methods}
+    methods |= {
+        one: name
+        for kind, name in OTHERS.items()
+        if (one := evidence.find(kind, verifier_name="base")) in scope.methods
+    }
+    lines = [
+        (f"QAGS-CNN/DM, {len(scope.rows[README_DATASET].ids)} rows", README_DATASET),
+        (f"mean of {len(scope.shared)} datasets, {scope.count:,} rows", None),
+    ]
+    for title, dataset in lines:
+        for method, name in methods.items():
+            found: list[Figure] = [
+                scope.mean(method, item) if dataset is None else scope.cell(dataset, method, item)
+                for item in SHOWN
+            ]
+            verifier = evidence.headers[method].method["verifier"]["name"]
+            rows.append([title, f"{name}, `{verifier}`", *(number(one.value) for one in found)])
+    table = markdown([Table(["", "method", *SHOWN], rows, 2)]).strip()
+    worth = next((one.text for one in tables.answers if "decomposition" in one.question), "")
+    # The first sentence is about the default.
+    text = f"{worth.partition('. ')[0].rstrip('.')}."
+    return f"{table}\n\n{' '.join(filter(None, [text, newer_weights(evidence.settings)]))}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from halldetect_bench.stats.ablation_table import Variant, extractor_of
+from halldetect_bench.methods.ablation import Variant, extractor_of
 from halldetect_bench.stats.cost import latency_sentences
 from halldetect_bench.stats.evidence import Compared, Evidence, Scores
 from halldetect_bench.stats.growth import Bin, growth

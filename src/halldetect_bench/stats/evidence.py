@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError, InputError
-from halldetect_bench.methods.ablation import Ablation
+from halldetect_bench.methods.ablation import Ablation, Variant, ablation_scores
 from halldetect_bench.predictions import Header, Prediction, Results
-from halldetect_bench.stats.ablation_table import Variant, ablation_scores
 from halldetect_bench.stats.method_labels import method_labels
 from halldetect_bench.stats.resampling import (
     METRICS,

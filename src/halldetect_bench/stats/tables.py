@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from halldetect_bench.stats.ablation_table import VARIANTS, extractor_of, verifier_of
+from halldetect_bench.methods.ablation import VARIANTS, extractor_of, verifier_of
 from halldetect_bench.stats.answers import Answer, answers
 from halldetect_bench.stats.cost import MeanCost, Timed, mean_cost, timed
 from halldetect_bench.stats.evidence import Compared, Evidence

@@ -23,7 +23,7 @@ from halldetect.errors import ServiceError
 from halldetect.inputs import ASSERTS_NOTHING, Pair
 from halldetect.preparation import CHECK_FAILED
 from halldetect.reading.sentences import sentences
-from halldetect.stream.unfinished_text import complete_sentences, context_of
+from halldetect.stream.guard import complete_sentences, context_of
 from halldetect_serve.context import (
     ServiceContext,
     compact_json,

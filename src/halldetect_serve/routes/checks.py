@@ -150,7 +150,7 @@ def _render(text: str, wanted: tuple[Form, ...]) -> dict[str, Any]:
 
 @router.post("/v1/repair", response_model=dict[str, Any], tags=["repair"])
 async def repair(body: RepairRequest, request: Request, context: Context) -> Response:
-    """Replace, rewrite or remove unsupported parts of a response, and check the result."""
+    """Replace, shorten or remove unsupported parts of a response, and check the result."""
     if body.store:
         raise service_error("invalid_request", "store: a repair cannot be stored")
     with submit(context, body, [body.pair()], repair=True) as job:

@@ -176,7 +176,6 @@ class CheckWorker:
         self._connection = connection
         self._interrupt = interrupt
         self._interruptible = False  # True while a detector works, outside of its callbacks
-        self._rewriter = settings.rewriter
         self._pool = pool_factory(settings, self._on_progress)
         self._inbox: SimpleQueue[Batch | None] = SimpleQueue()
         self._abandoned: set[int] = set()
@@ -247,9 +246,7 @@ class CheckWorker:
         pair = job.pairs[0]
         detector = self._pool.get(job.configuration)
         if job.repair:
-            repair = detector.repair(
-                pair.source, pair.response, question=pair.question, rewriter=self._rewriter
-            )
+            repair = detector.repair(pair.source, pair.response, question=pair.question)
             overview = report_overview(repair.report or repair.original)
             return [FinishedReport(repair.to_json(indent=None), overview)]
         if job.judge_from:

@@ -13,9 +13,15 @@ from halldetect.errors import ExtractionError
 from halldetect.paper.windows import GRANULARITIES
 from halldetect.protocols import Draft
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.methods.ablation import SCALE_SETS, Ablation, score_from_maxima
+from halldetect_bench.methods.ablation import (
+    SCALE_SETS,
+    VARIANTS,
+    Ablation,
+    ablation_scores,
+    score_from_maxima,
+    variant_scores,
+)
 from halldetect_bench.predictions import Prediction, Results, header_of, prediction_of
-from halldetect_bench.stats.ablation_table import VARIANTS, ablation_scores, variant_scores
 from tests.support.fakes import OverlapVerifier, SentenceExtractor, use_overlap_verifier
 
 SOURCE = " ".join(

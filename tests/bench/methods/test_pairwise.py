@@ -135,6 +135,17 @@ def test_every_method_keeps_the_protocol(method: Method) -> None:
     assert method.score_many([]) == []
 
 
+def test_nli_only_reads_the_beginning_of_a_long_source() -> None:
+    said, sand = "The boat leaves at six.", "Sand" + " sand" * 200 + "."
+    rows = [
+        Row("d", "1", f"{said} {sand}", said, False),
+        Row("d", "2", f"{sand} {said}", said, True),
+    ]
+    begins, ends = NliOnly(OverlapVerifier(max_tokens=50)).score_many(rows)
+    assert (begins.score, ends.score) == (pytest.approx(0.02), 1.0)
+    assert begins.cost.verifier_tokens == ends.cost.verifier_tokens == 50
+
+
 def test_a_response_too_long_is_not_scored() -> None:
     row = Row("d", "1", "One two three.", "word " * 200, True)
     (found,) = NliOnly(OverlapVerifier(max_tokens=50)).score_many([row])

@@ -17,8 +17,7 @@ from halldetect_bench.report import charts
 from halldetect_bench.report.blocks import Chart, Heading, Listing, Paragraph, Table, markdown, page
 from halldetect_bench.report.csv_files import csv_files
 from halldetect_bench.report.full_page import page_blocks
-from halldetect_bench.report.readme_block import BEGIN, END, with_block
-from halldetect_bench.report.summary import MAX_LINES, summary_blocks
+from halldetect_bench.report.summary import BEGIN, END, MAX_LINES, summary_blocks, with_block
 from halldetect_bench.stats.evidence import Evidence
 from halldetect_bench.stats.selection import Settings
 from halldetect_bench.stats.tables import Tables
