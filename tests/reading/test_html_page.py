@@ -11,7 +11,7 @@ def test_a_table_with_headers_becomes_a_markdown_table() -> None:
         "<tr><td>First | one<td><b>6:20</b><tr><td>Last<td>21:40</table><p>End.</p>"
     )
     assert html_text(page)[1] == (
-        "Boats\n\nTimes\n\n| Boat | Leaves |\n|---|---|\n| First / one | 6:20 |\n| Last | 21:40 |"
+        "Boats\n\nTimes\n\n| Boat | Leaves |\n|---|---|\n| First \\| one | 6:20 |\n| Last | 21:40 |"
         "\n\nEnd."
     )
 

@@ -118,14 +118,12 @@ class Line:
         strong: The bold ranges.
         aside: Text in the mark-up: link addresses and titles, comments, attributes.
         struck: True if the whole line is struck out; struck words inside a line are left out.
-        tags: Block HTML tags opened ("td") and closed ("/td") since the previous line.
     """
 
     text: TrackedText
     strong: tuple[Span, ...] = ()
     aside: tuple[TrackedText, ...] = ()
     struck: bool = False
-    tags: tuple[str, ...] = ()
 
     @property
     def bold(self) -> bool:

@@ -7,16 +7,15 @@ take it quadratic time, so `_Scanner` reads that.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from html import unescape
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halldetect.reading.document import Block, Line, Span, TrackedText
-from halldetect.reading.html_page import BREAKING, HtmlBlocks, table_areas, table_pieces, table_rows
+from halldetect.reading.html_page import html_as_markdown
 from halldetect.reading.sentences import LINE_END, lines
 
 if TYPE_CHECKING:
@@ -69,21 +68,15 @@ class _Reader:
     """Reads the tokens of one text."""
 
     def __init__(self, raw: str) -> None:
-        self._raw = raw
-        self._tables = table_areas(raw)
-        parts, at = [], 0
-        for area in self._tables:  # read apart; an empty line takes their place
-            parts += [raw[at : area.start], "\n", " " * (len(area) - 2), "\n"]
-            at = area.end
-        self._text = text = "".join([*parts, raw[at:]])
-        lengths = [len(match.group()) for match in _LINE.finditer(text)]
+        self._tracked = html_as_markdown(raw)
+        self._text = self._tracked.text
+        lengths = [len(match.group()) for match in _LINE.finditer(self._text)]
         self._starts = [0, *accumulate(lengths)]
         self._items: list[int] = []
         self._marks: list[Token] = []
         self._fresh = False
         self._count = 0
         self._quotes = 0
-        self._html = HtmlBlocks()
 
     def blocks(self) -> list[Block]:
         """Return the blocks, and a paragraph for every line outside all blocks."""
@@ -105,29 +98,12 @@ class _Reader:
             elif token.type in ("inline", "fence"):
                 first, last = _lines_of(token)
                 heading = tokens[at - 1].type == "heading_open"
-                found += [(first, block) for block in self._block(token, heading=heading)]
+                found.append((first, self._block(token, heading=heading)))
                 covered.update(range(first, last))
                 self._fresh = False
             at += 1
-        for area in self._tables:
-            line = bisect_right(self._starts, area.start) - 1
-            found += [(line, block) for block in self._table(area)]
         found += self._uncovered(covered)
         return [block for _, block in sorted(found, key=lambda pair: pair[0])]
-
-    def _table(self, area: Span) -> list[Block]:
-        """Read an HTML table; text between its cells becomes paragraphs."""
-        between: list[Block] = []
-        rows: list[list[tuple[str, Line]]] = [[]]
-        for tag, place in table_pieces(self._raw, area):
-            read = _LineReader(TrackedText.of(self._raw, place.start, place.end)).lines()
-            if tag == "tr":
-                rows.append([])
-            elif tag:
-                rows[-1].append((tag, _joined(read)))
-            elif any(line.text.text.strip() or line.aside for line in read):
-                between += self._html.split(Block("paragraph", tuple(read)))
-        return between + table_rows(rows)
 
     def _take_item(self, token: Token) -> None:
         self._fresh = token.type == "list_item_open"
@@ -139,11 +115,11 @@ class _Reader:
             self._items.pop()
             self._marks.pop()
 
-    def _block(self, token: Token, *, heading: bool) -> list[Block]:
+    def _block(self, token: Token, *, heading: bool) -> Block:
         first, last = _lines_of(token)
         code = token.type == "fence"
         read = self._code_lines(first, last) if code else self._inline(token, first, last)
-        block = Block(
+        return Block(
             "code" if code else "heading" if heading else "paragraph",
             tuple(read),
             tuple(self._items),
@@ -151,7 +127,6 @@ class _Reader:
             self._number(self._marks[-1]) if self._fresh and self._marks else None,
             quoted=self._quotes > 0,
         )
-        return [block] if code or heading else self._html.split(block)
 
     def _uncovered(self, covered: set[int]) -> Iterator[tuple[int, Block]]:
         for number in range(len(self._starts) - 1):
@@ -162,7 +137,7 @@ class _Reader:
     def _raw_lines(self, first: int, last: int) -> Iterator[Line]:
         start, end = self._starts[first], self._starts[last]
         for span in lines(self._text[start:end]):
-            yield Line(TrackedText.of(self._text, start + span.start, start + span.end))
+            yield Line(self._tracked.cut(start + span.start, start + span.end))
 
     def _code_lines(self, first: int, last: int) -> Iterator[Line]:
         for line in self._raw_lines(first, last):
@@ -175,7 +150,7 @@ class _Reader:
         if not mark.info:
             return None
         start = self._text.find(mark.info + mark.markup, self._starts[_lines_of(mark)[0]])
-        return TrackedText.of(self._text, start, start + len(mark.info + mark.markup))
+        return self._tracked.cut(start, start + len(mark.info + mark.markup))
 
     def _rows(self, tokens: Sequence[Token]) -> Iterator[tuple[int, Block]]:
         header: tuple[Line, ...] | None = None
@@ -189,9 +164,7 @@ class _Reader:
                 content = token.content.replace("|", "\\|")
                 start = self._text.find(content, cursor, self._starts[number + 1])
                 cursor = start + len(content)
-                cells.append(
-                    _joined(_LineReader(TrackedText.of(self._text, start, cursor)).lines())
-                )
+                cells.append(_joined(_LineReader(self._tracked.cut(start, cursor)).lines()))
             elif token.type == "tr_close":
                 row, items = tuple(cells), tuple(self._items)
                 yield number, Block("row", row, items, False, None, header or (), self._quotes > 0)
@@ -205,7 +178,7 @@ class _Reader:
             at = self._text.rfind(content, start, end)
             if at < 0:  # markdown-it has replaced a character
                 return list(self._raw_lines(first, last))
-            parts += [TrackedText.of(self._text, at, at + len(content)), TrackedText.added("\n")]
+            parts += [self._tracked.cut(at, at + len(content)), TrackedText.added("\n")]
         return _LineReader(TrackedText.joined(parts[:-1])).lines()
 
 
@@ -361,7 +334,6 @@ class _LineReader:
         self._opened: int | None = None
         self._struck: list[TrackedText] = []
         self._struck_from: int | None = None
-        self._tags: list[str] = []
 
     def lines(self) -> list[Line]:
         """Return the lines without their mark-up."""
@@ -372,8 +344,6 @@ class _LineReader:
             self._take(event)
         self._append(self._text.cut(at))
         self._break()
-        if self._tags:  # tags closed at the end
-            self._add(Line(TrackedText("", ())))
         return self._lines
 
     def _take(self, event: _Event) -> None:
@@ -418,13 +388,8 @@ class _LineReader:
             self._aside.append(tag.cut(attribute.start(1) + 1, attribute.end(1) - 1))
         if name in _STRUCK:
             self._strike(opens=not closing)
-        if name in BREAKING:
+        if name == "br":
             self._break()
-            self._tags.append(f"{'/' if closing else ''}{name}")
-
-    def _add(self, line: Line) -> None:
-        self._lines.append(replace(line, tags=tuple(self._tags)))
-        self._tags = []
 
     def _break(self) -> None:
         struck = not any(part.text.strip(" .!") for part in self._parts) and bool(self._struck)
@@ -442,7 +407,7 @@ class _LineReader:
                 if span.start < end and start < span.end
             )
             if line.text.strip() or self._aside:
-                self._add(Line(line, strong, tuple(self._aside), struck))
+                self._lines.append(Line(line, strong, tuple(self._aside), struck))
                 self._aside = []
             start = following
         self._parts, self._strong, self._length = [], [], 0

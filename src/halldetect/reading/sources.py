@@ -8,13 +8,11 @@ text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 
 from halldetect.reading.document import Block, Document, Span, TrackedText
-from halldetect.reading.html_page import table_areas
 from halldetect.reading.markdown import read_blocks
 from halldetect.reading.normalise import is_plain, normalised
 from halldetect.reading.references import begins_with_pronoun
@@ -98,28 +96,33 @@ def _speakers(text: str) -> dict[int, tuple[int, str]]:
 
 def _tables(text: str) -> Iterator[Area]:
     """Yield Markdown and HTML tables, read like those of a response."""
-    if "|" not in text and "<table" not in text.casefold():
+    lowered = text.lower()
+    if "|" not in text and "<table" not in lowered:
         return
-    html = table_areas(text)
+    at = 0
     for is_row, group in groupby(read_blocks(text), key=lambda block: block.kind == "row"):
         rows: list[Statement] = []
         for block in group if is_row else ():
             spans = [span for line in block.lines if (span := line.text.raw_span()) is not None]
-            place = Span(spans[0].start, spans[-1].end) if spans else None
-            if place is not None and _table_of(html, place) is None:  # a row of Markdown is a line
-                end = text.find("\n", place.end)
-                start = text.rfind("\n", 0, place.start) + 1
-                place = trimmed(text, start, len(text) if end < 0 else end)
-            if place is not None:
-                rows.append((place, _row(block)))
-        if rows:
-            first, last = (_table_of(html, place) or place for place, _ in (rows[0], rows[-1]))
-            yield Span(first.start, last.end), rows
+            if spans:
+                rows.append((Span(spans[0].start, spans[-1].end), _row(block)))
+        if not rows:
+            continue
+        first, last = rows[0][0].start, rows[-1][0].end
+        start, end = text.rfind("\n", at, first) + 1, text.find("\n", last)
+        if text[start:first].strip(" \t|>"):  # not a Markdown row: it has tags
+            start, end = lowered.rfind("<table", at, first), lowered.find("</table", last)
+            end = lowered.find(">", end) + 1
+        else:
+            rows = [(_line_of(text, place), said) for place, said in rows]
+        at = len(text) if end < 0 else end
+        yield Span(max(start, 0), at), rows
 
 
-def _table_of(html: list[Span], row: Span) -> Span | None:
-    at = bisect_right(html, row) - 1
-    return html[at] if at >= 0 and row.start < html[at].end else None
+def _line_of(text: str, place: Span) -> Span:
+    end = text.find("\n", place.end)
+    start = text.rfind("\n", 0, place.start) + 1
+    return trimmed(text, start, len(text) if end < 0 else end) or place
 
 
 def _row(block: Block) -> str:
