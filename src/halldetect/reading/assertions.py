@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from unicodedata import category
 
-from halldetect.reading.language import FOREIGN
 from halldetect.reading.normalise import has_letters
 from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,
+    FOREIGN,
     NEGATIONS,
     NUMBER_WORDS,
     PREPOSITIONS,
@@ -96,16 +96,15 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 _KIND_OF_TEXT = re.compile(
-    r"(?:(?:an?|the|my|your|our|some|a few|\d\d?) )?(?:[a-z-]+ ){0,3}?"
-    r"(?:how|what|figures|summary|overview|answers?|response|lists?|steps|instructions|descriptions?|breakdown|"
-    r"guide|explanation|ways|tips|details|information|facts|examples|methods|points|options)\b",
+    r"\b(?:how|what|figures|summary|overview|answers?|response|lists?|steps|instructions|guide|"
+    r"descriptions?|breakdown|explanation|ways|tips|details|information|facts|examples|methods|"
+    r"points|options)\b",
     re.IGNORECASE,
 )
-_LENGTH_OR_SOURCE = re.compile(
+_LENGTH_OR_READER = re.compile(
     r"(?: [a-z]+){0,3} \d+ words(?: or (?:less|fewer))?"
-    r"| (?:that )?(?:i (?:have )?found|you (?:asked for|requested|need to know))"
-    r"|,? (?:based on|using|from) [a-z ]*(?:data|passages?|information|text|articles?|context|"
-    r"sources?|documents?)(?: provided)?(?: in [a-z]+ format)?",
+    r"| (?:that )?(?:i (?:have )?found|you (?:asked for|requested|need to know))| based on"
+    r"| provided| using",
     re.IGNORECASE,
 )
 _QUESTION_END = re.compile(r"[?？؟][!?？؟\s\"'”’»)\]*_]*$")
@@ -162,13 +161,11 @@ def no_assertion(content: str) -> str | None:
 def _announces(content: str) -> bool:
     """Return True for "Here is a summary in 118 words:", False if it has a verb or a number."""
     match = _ANNOUNCED.fullmatch(content.replace("’", "'").strip())
-    named = None if match is None else _KIND_OF_TEXT.match(match["rest"])
-    if named is None:
+    if match is None or _KIND_OF_TEXT.search(match["rest"]) is None:
         return False
-    after = words(_LENGTH_OR_SOURCE.sub("", named.string[named.end() :]))
     return not any(
         word.numeric or (is_finite_verb(word.norm) and not word.capital) or word.norm in _TELLS
-        for word in after
+        for word in words(_LENGTH_OR_READER.sub("", match["rest"]))[1:]
     )
 
 

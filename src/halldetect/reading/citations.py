@@ -28,10 +28,10 @@ _IN_NAMES = (
     rf"(?:{_NOUN}|memo|review|survey|plan|budget|press release|newsletter|filing|invoice|ticket|"
     r"faq|wiki|book|chapter)"
 )
-_NAMED_SOURCE = (
-    r"(?:(?:the|this|that|these|your|our|its)\s+)?"
+NAMED_SOURCE = (
+    r"(?:(?:the|this|that|these|those|any|your|our|its)\s+)?"
     r"(?:(?:above|given|provided|supplied|attached|retrieved|following|available|original|"
-    r"cited|quoted|uploaded|relevant|source|reference)\s+){0,2}"
+    r"search|cited|quoted|uploaded|relevant|source|reference)\s+){0,2}"
     rf"{SOURCE}(?:\s+(?:no\.?\s*)?\[?\d{{1,2}}\]?)?"
     r"(?:\s+(?:provided|given|above|below|supplied|attached|you (?:provided|gave|sent|shared)))?"
 )
@@ -41,7 +41,7 @@ _STATED = (
 )
 _OPENER = re.compile(
     rf"(?:(?:according to|based (?:up)?on|as {_STATED} (?:in|by)|as per|per|from|in line with|"
-    rf"in|judging by|going by)\s+(?:{_NAMED_SOURCE}|\[\d{{1,2}}\])\s*,\s*"
+    rf"in|judging by|going by)\s+(?:{NAMED_SOURCE}|\[\d{{1,2}}\])\s*,\s*"
     rf"|(?:the|this|that|your)\s+(?:(?:provided|given|attached)\s+)?{SOURCE}(?:\s+\[?\d{{1,2}}\]?)?"
     r"\s+(?:also\s+|clearly\s+|further\s+)?(?:states?|says?|mentions?|notes?|explains?|"
     r"specif(?:y|ies)|indicates?|reports?|shows?|confirms?|describes?|makes? (?:it )?clear)\s+that"

@@ -39,7 +39,7 @@ _PIECE = re.compile(
     r"(?P<newline>\\?(?:\r\n?|\n)[ \t]*(?P<defined>(?=: ))?)"
     r"|\\(?P<escaped>[!-/:-@\[-`{-~])|(?P<entity>&(?:#\w{1,8}|\w{2,31});)|(?P<ticks>`+)"
     r"|(?P<comment><!--)|<(?P<link>[a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>"
-    r"|</?(?P<tag>[a-z][a-z0-9]*)(?:[\s/][^<>]*)?>|(?P<run>\*+|_+|~~)"
+    r"|</?(?P<tag>[a-z][a-z0-9]*)(?:[\s/][^<>]*)?>|(?P<run>\*{1,3}|_{1,3}|~~)"
     r"|(?P<open>!?\[)|(?P<close>\])",
     re.IGNORECASE,
 )
@@ -221,13 +221,12 @@ class _Event(NamedTuple):
 
 
 class _Scanner:
-    """Finds the mark-up inside a block. Emphasis and links are paired as in CommonMark."""
+    """Finds the mark-up inside a block in linear time."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._events: list[_Event] = []
-        # Runs of marks that may open emphasis: start, end, length, and True if they may close too.
-        self._runs: dict[str, list[tuple[int, int, int, bool]]] = {"*": [], "_": [], "~": []}
+        self._runs: dict[str, list[Span]] = {}
         self._brackets: list[Span] = []
         self._ticks: dict[int, list[int]] | None = None
 
@@ -294,31 +293,24 @@ class _Scanner:
         return closing + end - start
 
     def _emphasis(self, start: int, end: int) -> None:
-        mark, length = self._text[start], end - start
+        """Pair a run of marks with the last equal run that may open emphasis."""
+        mark = self._text[start:end]
         before, after = self._text[start - 1 : start] or " ", self._text[end : end + 1] or " "
-        word_before, word_after = before.isalnum(), after.isalnum()
-        opens = not after.isspace() and (word_after or not word_before)
-        closes = not before.isspace() and (word_before or not word_after)
-        both = opens and closes
-        if mark == "_":
-            sides = not before.isspace() and not word_before, not after.isspace() and not word_after
-            opens, closes = opens and (not both or sides[0]), closes and (not both or sides[1])
-        runs = self._runs[mark]
-        while closes and runs and start < end:
-            first, last, size, either = runs[-1]
-            if (either or both) and (size + length) % 3 == 0 and (size % 3 or length % 3):
-                break
-            width = 2 if min(last - first, end - start) >= 2 else 1
-            kind = "struck" if mark == "~" else "strong" if width == 2 else "hidden"
-            self._add(last - width, last, kind)
-            self._add(start, start + width, kind if kind == "hidden" else f"/{kind}")
-            start += width
-            runs[-1:] = [(first, last - width, size, either)] if last - width > first else []
+        inside_word = before.isalnum() and after.isalnum()
+        if inside_word and mark[0] == "_":
+            return
+        runs = self._runs.setdefault(mark, [])
+        opens = not after.isspace() and (after.isalnum() or not before.isalnum())
+        if runs and not before.isspace() and (before.isalnum() or not after.isalnum()):
+            opened = runs.pop()
+            kind = "struck" if mark == "~~" else "strong" if len(mark) > 1 else "hidden"
+            self._add(opened.start, opened.end, kind)
+            self._add(start, end, kind if kind == "hidden" else f"/{kind}")
             for others in self._runs.values():
-                while others and others[-1][0] > first:
+                while others and others[-1].start > opened.start:
                     others.pop()
-        if opens and start < end:
-            runs.append((start, end, length, both))
+        elif opens:
+            runs.append(Span(start, end))
 
 
 class _LineReader:

@@ -40,10 +40,11 @@ _DOES = r"(?:did|does|do|was|were|is|are|has|have|had|can|will|would)"
 _MEANINGLESS_ALONE = re.compile(
     rf"\bdid so\b|^but [^,;]{{1,40}} {_DOES}(?: not|n't)?[.!]?$|(?:as well|too)[.!]$"
     rf"|^(?:and )?(?:so|neither|nor) {_DOES} [^,;]{{1,60}}[.!]?$"
+    # not "the former mayor"
+    rf"|\bthe (?:former|latter)(?:[.,;!]| (?:{_DOES}|\w+ed|costs?|runs?|takes?|makes?)\b)"
     r"|^there,? (?:he|she|it|they)\b|(?<!is )(?<!was )(?<!were )\bthere(?:[.,;!]|$)",
     re.IGNORECASE,
 )
-_PAIR = re.compile(r"\bthe (?:former|latter)\b(?!-)", re.IGNORECASE)
 # Quotation marks: pronouns inside are those of the speaker. Not the "'" of "Ann 's", "'90s".
 _QUOTED = re.compile(
     r"[\"“”«»‘`]|''|(?:^|\s)'(?!(?:s|re|ve|ll|m|d|t|em|til|tis|twas)\b)(?=[^\W\d_])", re.IGNORECASE
@@ -114,7 +115,7 @@ def begins_with_pronoun(sentence: str) -> bool:
 def _reading(sentence: str, before: str) -> Reading | None:
     if len(sentence) > MAX_LENGTH or len(before) > MAX_LENGTH or _QUOTED.search(sentence):
         return None
-    if _MEANINGLESS_ALONE.search(sentence) or _names_one_of_two(sentence):
+    if _MEANINGLESS_ALONE.search(sentence):
         return Reading(f"{before} {sentence}", False)
     match = _pronoun(sentence)
     pronoun = "" if match is None else match["pronoun"].lower()
@@ -129,15 +130,6 @@ def _reading(sentence: str, before: str) -> Reading | None:
     elif name.startswith("The "):
         name = f"the {name[4:]}"
     return Reading(sentence[: match.start("pronoun")] + name + sentence[match.end() :], True)
-
-
-def _names_one_of_two(sentence: str) -> bool:
-    """Return True for "the former" or "the latter" without a noun, not for "the former mayor"."""
-    match = _PAIR.search(sentence)
-    following = words(sentence[match.end() :])[:1] if match is not None else []
-    return match is not None and all(
-        may_be_verb(word.norm) or may_be_past(word.norm) for word in following
-    )
 
 
 def _pronoun(sentence: str) -> re.Match[str] | None:

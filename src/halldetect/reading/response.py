@@ -18,7 +18,6 @@ from halldetect.reading.assertions import (
     names_topic,
     no_assertion,
 )
-from halldetect.reading.cells import read_code, read_row
 from halldetect.reading.citations import (
     remove_citations,
     remove_openers,
@@ -33,6 +32,8 @@ from halldetect.reading.lead_ins import (
     is_independent,
     label_of,
     needs_lead_in,
+    read_code,
+    read_row,
     strip_end,
     with_lead_in,
 )
