@@ -103,8 +103,9 @@ _KIND_OF_TEXT = re.compile(
 )
 _LENGTH_OR_READER = re.compile(
     r"(?: [a-z]+){0,3} \d+ words(?: or (?:less|fewer))?"
-    r"| (?:that )?(?:i (?:have )?found|you (?:asked for|requested|need to know))| based on"
-    r"| provided| using",
+    r"| (?:that )?(?:i (?:have )?found|you (?:asked for|requested|need to know))"
+    r"|,? (?:based on|using|from) [a-z ]*(?:data|passages?|information|text|articles?|context|"
+    r"sources?|documents?)(?: provided)?(?: in [a-z]+ format)?",
     re.IGNORECASE,
 )
 _QUESTION_END = re.compile(r"[?？؟][!?？؟\s\"'”’»)\]*_]*$")

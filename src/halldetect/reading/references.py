@@ -41,7 +41,7 @@ _MEANINGLESS_ALONE = re.compile(
     rf"\bdid so\b|^but [^,;]{{1,40}} {_DOES}(?: not|n't)?[.!]?$|(?:as well|too)[.!]$"
     rf"|^(?:and )?(?:so|neither|nor) {_DOES} [^,;]{{1,60}}[.!]?$"
     # not "the former mayor"
-    rf"|\bthe (?:former|latter)(?:[.,;!]| (?:{_DOES}|\w+ed|costs?|runs?|takes?|makes?)\b)"
+    rf"|\bthe (?:former|latter)(?:[.,;!]| (?:{_DOES}|\w+(?:ed|pt|nt|ook|ame|ost|sts|kes|ns))\b)"
     r"|^there,? (?:he|she|it|they)\b|(?<!is )(?<!was )(?<!were )\bthere(?:[.,;!]|$)",
     re.IGNORECASE,
 )
@@ -79,7 +79,7 @@ _OPENERS = PREPOSITIONS | frozenset(
 )
 _PLURALS = frozenset("people men women children police".split())
 _OWNED = re.compile(r"['’] ?s\b|s['’]")
-_OBJECT = re.compile(r"\b(?:a|an) \w", re.IGNORECASE)
+_OBJECT = re.compile(r"\b(?!(?:of|in|on|at|by|for|with|to|from|as)\b)\w+ an? \w", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +163,8 @@ def _verb_like(word: Word) -> bool:
 
 def _antecedent(pronoun: str, before: str) -> str | None:
     """Return the words before the verb of the previous sentence, if a pronoun may mean them."""
+    if (first := words(before)[:1]) and _is_opener(first[0]) and first[0].norm not in ARTICLES:
+        before = before.partition(", ")[2]  # "In May, the council met."
     found = words(before)
     end = next((at for at in range(len(found)) if _ends_subject(before, found, at)), 0)
     inside, norms = found[:end], {word.norm for word in found[:end]}
