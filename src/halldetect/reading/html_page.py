@@ -30,11 +30,16 @@ _TAG = re.compile(
 _BESIDE = re.compile(r"[ \t]*\n?[ \t]*")
 _LINE_END_OR_BAR = re.compile(r"[\r\n]+|\|")
 _UNSEEN = frozenset({"script", "style", "template", "noscript", "head"})
+# A further tag of the same name ends these elements.
+_IMPLIED_END = frozenset("p li tr td th dt dd option".split())
+_STRUCK = frozenset(["s", "del", "strike"])
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 _NOT_SHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 # A tag that does not end. The standard parser takes quadratic time for many of them.
 _UNENDED = re.compile(r"<(?![^<>]*>)")
 _MANY = 50
+# markdown-it reads deeper lists as text.
+_MAX_DEPTH = 9
 
 
 class _Writer:
@@ -78,7 +83,7 @@ class _Writer:
 
     def _break(self, name: str, *, closing: bool) -> None:
         self._depth = max(0, self._depth + (name in _LISTS) * (-1 if closing else 1))
-        indent = "" if self._page else "  " * self._depth
+        indent = "" if self._page else "  " * min(self._depth, _MAX_DEPTH)
         mark = ""
         if not closing and not self._page:
             mark = "# " if name in _TITLES else "- " if name == "li" else ""
@@ -171,7 +176,11 @@ class _PageParser(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "body":
             self._unseen.clear()
-        if tag in _UNSEEN:
+        elif tag in self._unseen[-1:] and tag in _IMPLIED_END:
+            self._unseen.pop()
+        given = dict(attrs)
+        unseen = "hidden" in given or _NOT_SHOWN.search(given.get("style") or "")
+        if tag not in _VOID and (unseen or tag in _UNSEEN or tag in self._unseen[-1:]):
             self._unseen.append(tag)
         self._in_title = tag == "title"
         self._tag(tag, closing=False)
@@ -192,3 +201,5 @@ class _PageParser(HTMLParser):
     def _tag(self, tag: str, *, closing: bool) -> None:
         if tag == "br" or tag in _BLOCKS:
             self.writer.tag(tag, closing=closing)
+        elif tag in _STRUCK and not self._unseen:
+            self.writer.text(TrackedText.added("~~"))

@@ -201,9 +201,12 @@ def _is_quotation(mark: str, inside: str) -> bool:
 
 def _joined(lines: Sequence[Line]) -> Line:
     """Join the lines of a cell."""
+    if len(lines) == 1:
+        return lines[0]
     parts = [part for line in lines for part in (TrackedText.added(" "), line.text)][1:]
-    aside = tuple(item for line in lines for item in line.aside)
-    return Line(TrackedText.joined(parts), lines[0].strong if lines else (), aside)
+    return Line(
+        TrackedText.joined(parts), aside=tuple(item for line in lines for item in line.aside)
+    )
 
 
 def _lines_of(token: Any) -> tuple[int, int]:

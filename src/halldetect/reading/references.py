@@ -163,7 +163,8 @@ def _verb_like(word: Word) -> bool:
 
 def _antecedent(pronoun: str, before: str) -> str | None:
     """Return the words before the verb of the previous sentence, if a pronoun may mean them."""
-    if (first := words(before)[:1]) and _is_opener(first[0]) and first[0].norm not in ARTICLES:
+    opener = next(iter(words(before)), None)
+    if opener is not None and _is_opener(opener) and opener.norm not in ARTICLES:
         before = before.partition(", ")[2]  # "In May, the council met."
     found = words(before)
     end = next((at for at in range(len(found)) if _ends_subject(before, found, at)), 0)
