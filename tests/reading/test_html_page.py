@@ -26,3 +26,11 @@ def test_layout_table_becomes_blocks() -> None:
 def test_an_unfinished_table_loses_nothing() -> None:
     assert html_text("<table><tr><th>Name<td>Mill")[1] == "Name\n\nMill"
     assert html_text("</table><p>Mill</p>")[1] == "Mill"
+
+
+def test_hidden_elements_are_left_out() -> None:
+    page = (
+        "<p hidden>One.<p>Two.<div style='display: none'>Three.<div>Four.</div>Five.</div>"
+        "<p>Six <del>seven</del>.<!-- Eight. -->"
+    )
+    assert html_text(page)[1] == "Two.\n\nSix ~~seven~~."

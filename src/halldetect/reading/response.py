@@ -52,8 +52,8 @@ _DEFINITION = re.compile(r"\[\^?[\w-]{1,12}\]:\s*")
 _IRONY = re.compile(r"(?<!\s)\s+/s\s*$|(?<=[.!])\s*[❌✗✘👎🚫]\ufe0f?\s*$")
 _NUMBERED_SOURCE = re.compile(r"\s*\[\^?[\w-]{1,12}\]")
 _WHITE_SPACE = re.compile(r"\s{50,}")
-# A long line without a sentence end, and a line that begins mid-sentence.
-_WRAPPED = re.compile(r".{50,}[^.!?:;\s]", re.DOTALL)
+# A longer line without a sentence end continues in a line that begins mid-sentence.
+_MIN_WRAPPED = 50
 _CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 _LINK_TITLE = re.compile(r"\S+\s+[\"'(](.+)[\"')]\s*")
 _UNTICKED = "an unticked box: it is not clear if this is said or denied"
@@ -380,19 +380,24 @@ def _statements_of_mark_up(aside: TrackedText) -> Iterator[TrackedText]:
 
 def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines; join those broken only because of their length."""
-    pending: Line | None = None
+    pending: list[Line] = []
+    length = 0
     for line in lines:
-        if pending is None:
-            pending = line
-        elif (
-            _WRAPPED.fullmatch(pending.text.text.rstrip())
-            and _CONTINUES.match(line.text.text)
-            and pending.struck == line.struck
-        ):
-            joined = TrackedText.joined([pending.text, TrackedText.added(" "), line.text])
-            pending = Line(joined, pending.strong, (*pending.aside, *line.aside), line.struck)
-        else:
-            yield pending
-            pending = line
-    if pending is not None:
-        yield pending
+        before = pending[-1].text.text.rstrip() if pending else ""
+        wrapped = length > _MIN_WRAPPED and not before.endswith((".", "!", "?", ":", ";"))
+        if not (wrapped and _CONTINUES.match(line.text.text) and pending[-1].struck == line.struck):
+            if pending:
+                yield _one_line(pending)
+            pending, length = [], 0
+        pending.append(line)
+        length += len(line.text.text)
+    if pending:
+        yield _one_line(pending)
+
+
+def _one_line(lines: Sequence[Line]) -> Line:
+    if len(lines) == 1:
+        return lines[0]
+    parts = [part for line in lines for part in (TrackedText.added(" "), line.text)]
+    aside = tuple(item for line in lines for item in line.aside)
+    return Line(TrackedText.joined(parts[1:]), lines[0].strong, aside, lines[0].struck)

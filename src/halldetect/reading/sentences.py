@@ -24,9 +24,9 @@ _SHORTENED = frozenset(
     "univ viz vols wash".split()
 )
 _SHORT_WORDS = frozenset(
-    "ago all app at axe bat bed bee bin bro bus can cap car cod cow day dig fed how ill in lab leg low "
-    "me met mum no ok ore pen pet pin pop pub raw row sat saw sir so sub sum sun tax ten vet wig "
-    "win yea".split()
+    "ago all app at axe bat bed bee bin bro bus can cap car cod cow day dig fed how ill in lab leg "
+    "low me met mum no ok ore pen pet pin pop pub raw row sat saw sir so sub sum sun tax ten vet "
+    "wig win yea".split()
 )
 # A full stop after a unit or "p.m." ends a sentence before a word that begins one, and a full stop
 # after a letter that labels a thing does: "at gate B. Helmets are free."
