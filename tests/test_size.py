@@ -28,7 +28,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.knowledge": (970, None),
     "halldetect.large": (1370, None),
     "halldetect.models": (1200, None),
-    "halldetect.reading": (3770, None),
+    "halldetect.reading": (3740, None),
     "halldetect.render": (1730, None),
     "halldetect.repair": (1240, None),
     "halldetect.report": (790, None),

@@ -74,11 +74,8 @@ _NEEDS_QUESTION = re.compile(
 def abstains(sentence: str, *, asks_why: bool = False) -> bool:
     """Return True if a sentence only declines to answer: "The context does not mention it.".
 
-    A sentence that presupposes a fact ("does not say why it sank") is a statement.
-
-    Args:
-        sentence: The sentence.
-        asks_why: True if the question asks why.
+    A sentence that presupposes a fact ("does not say why it sank") is a statement, unless the
+    question asks why.
     """
     if len(sentence) > _MAX_ABSTENTION or (not asks_why and _PRESUPPOSED.search(sentence)):
         return False

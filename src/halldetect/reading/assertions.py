@@ -129,7 +129,6 @@ _STATES = frozenset(
 )
 # Fewer words make no statement; fewer symbols are decoration.
 _MIN_STATEMENT = _MIN_SYMBOLS = 3
-_HERE_IS = re.compile(r"(?:below|here)(?:'s| is| are) (?:a few )?(.*)[:.]")
 _TO_READER = frozenset("you your i me my we us".split())
 # A shorter question presupposes little: "What does it cost?"
 _MIN_PRESUPPOSING = 7
@@ -211,9 +210,6 @@ def names_topic(content: str, *, marked: bool) -> bool:
         return marked or len(norms) <= 3 or norms[0] == "here"
     if marked and norms[0] in _WH - {"why"} and len(norms) <= 6:
         return True  # "What was agreed", "How to apply"
-    lead_in = _HERE_IS.fullmatch(content.casefold().replace("’", "'"))
-    if lead_in is not None:
-        return not _may_state(lead_in[1])
     return marked and len(norms) <= 8 and not _may_state(content)
 
 

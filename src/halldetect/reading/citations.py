@@ -146,10 +146,6 @@ def split_named_source(
     A source outside the documents stays in the sentence. It is a citation only if it is called a
     source: "the 2019 audit report". Without names nothing is removed, because
     "According to Ann Hall," may be part of the statement.
-
-    Args:
-        text: The sentence.
-        names: The names of the documents; may be empty.
     """
     match = _NAMED_OPENER.match(text.text) if names else None
     if match is None:
@@ -198,12 +194,7 @@ def cited_documents(label: str, names: Sequence[str], count: int) -> list[tuple[
 
     An unknown number gets the index None, and so does a source with a name of its own ("the 2019
     audit report") that matches no document. Any other label that is neither a number nor a
-    document name is ignored: it may refer to anything.
-
-    Args:
-        label: The text between the brackets.
-        names: The names of the documents; may be empty.
-        count: The number of documents.
+    document name is ignored: it may refer to anything. `count` is the number of documents.
     """
     wanted = " ".join(label.casefold().split())
     for index, name in enumerate(names):

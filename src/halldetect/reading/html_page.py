@@ -32,7 +32,7 @@ _LINE_END_OR_BAR = re.compile(r"[\r\n]+|\|")
 _UNSEEN = frozenset({"script", "style", "template", "noscript", "head"})
 # A further tag of the same name ends these elements.
 _IMPLIED_END = frozenset("p li tr td th dt dd option".split())
-_STRUCK = frozenset(["s", "del", "strike"])
+STRUCK = frozenset(["s", "del", "strike"])
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 _NOT_SHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 # A tag that does not end. The standard parser takes quadratic time for many of them.
@@ -201,5 +201,5 @@ class _PageParser(HTMLParser):
     def _tag(self, tag: str, *, closing: bool) -> None:
         if tag == "br" or tag in _BLOCKS:
             self.writer.tag(tag, closing=closing)
-        elif tag in _STRUCK and not self._unseen:
+        elif tag in STRUCK and not self._unseen:
             self.writer.text(TrackedText.added("~~"))

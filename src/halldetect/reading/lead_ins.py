@@ -100,13 +100,7 @@ def strip_end(text: TrackedText) -> TrackedText:
 def label_of(
     text: TrackedText, strong: Sequence[Span], item: bool
 ) -> tuple[TrackedText | None, TrackedText]:
-    """Split a line into its label, None without one, and the rest.
-
-    Args:
-        text: The line.
-        strong: The bold ranges.
-        item: True for a list item.
-    """
+    """Split a line, which may be a list item, into its label, None without one, and the rest."""
     first = next((span for span in strong if span.start <= 0 < span.end), None)
     if first is not None:
         label, rest = text.cut(0, first.end), text.cut(first.end)

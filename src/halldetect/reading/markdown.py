@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halldetect.reading.document import Block, Line, Span, TrackedText
-from halldetect.reading.html_page import html_as_markdown
+from halldetect.reading.html_page import STRUCK, html_as_markdown
 from halldetect.reading.sentences import LINE_END, lines
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ _HTML_TAGS = frozenset(
     "s samp script section select small source span strike strong style sub summary sup svg table "
     "tbody td textarea tfoot th thead time title tr tt u ul var video wbr think answer".split()
 )
-_STRUCK = frozenset(["s", "del", "strike"])
 # A term and its definition after a colon form one line.
 _PIECE = re.compile(
     r"(?P<newline>\\?(?:\r\n?|\n)[ \t]*(?P<defined>(?=: ))?)"
@@ -164,7 +163,7 @@ class _Reader:
                 content = token.content.replace("|", "\\|")
                 start = self._text.find(content, cursor, self._starts[number + 1])
                 cursor = start + len(content)
-                cells.append(_joined(_LineReader(self._tracked.cut(start, cursor)).lines()))
+                cells.append(joined(_LineReader(self._tracked.cut(start, cursor)).lines()))
             elif token.type == "tr_close":
                 row, items = tuple(cells), tuple(self._items)
                 yield number, Block("row", row, items, False, None, header or (), self._quotes > 0)
@@ -187,10 +186,6 @@ def _is_quotation(mark: str, inside: str) -> bool:
 
     Double marks with spaces inside are not code. Of two single marks, the second begins another
     quotation if a space precedes it and an apostrophe has ended the first.
-
-    Args:
-        mark: One end of the code span.
-        inside: The text between its ends.
     """
     if not inside.endswith(" "):
         return False
@@ -199,14 +194,14 @@ def _is_quotation(mark: str, inside: str) -> bool:
     return mark == "`" and _QUOTATION.match(inside) is not None
 
 
-def _joined(lines: Sequence[Line]) -> Line:
-    """Join the lines of a cell."""
+def joined(lines: Sequence[Line]) -> Line:
+    """Join lines with spaces."""
     if len(lines) == 1:
         return lines[0]
     parts = [part for line in lines for part in (TrackedText.added(" "), line.text)][1:]
-    return Line(
-        TrackedText.joined(parts), aside=tuple(item for line in lines for item in line.aside)
-    )
+    strong, struck = (lines[0].strong, lines[0].struck) if lines else ((), False)
+    aside = tuple(item for line in lines for item in line.aside)
+    return Line(TrackedText.joined(parts), strong, aside, struck)
 
 
 def _lines_of(token: Any) -> tuple[int, int]:
@@ -381,7 +376,7 @@ class _LineReader:
         closing = tag.text.startswith("</")
         for attribute in _ATTRIBUTE.finditer(tag.text):
             self._aside.append(tag.cut(attribute.start(1) + 1, attribute.end(1) - 1))
-        if name in _STRUCK:
+        if name in STRUCK:
             self._strike(opens=not closing)
         if name == "br":
             self._break()

@@ -84,13 +84,7 @@ _OBJECT = re.compile(r"\b(?!(?:of|in|on|at|by|for|with|to|from|as)\b)\w+ an? \w"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A second reading of a sentence.
-
-    Attributes:
-        text: The sentence as it may be read.
-        resolved: True if a name replaces a pronoun; False if the text begins with the previous
-            sentence.
-    """
+    """A second reading of a sentence: a name replaces the pronoun, or the previous one precedes."""
 
     text: str
     resolved: bool

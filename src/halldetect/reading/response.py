@@ -37,7 +37,7 @@ from halldetect.reading.lead_ins import (
     strip_end,
     with_lead_in,
 )
-from halldetect.reading.markdown import read_blocks
+from halldetect.reading.markdown import joined, read_blocks
 from halldetect.reading.normalise import normalised, unreadable
 from halldetect.reading.sentences import sentences, sentences_of
 from halldetect.reading.words import may_be_verb, words
@@ -79,14 +79,7 @@ def read_units(
 
 @dataclass(frozen=True, slots=True)
 class _LineStart:
-    """A line without the marks at its start.
-
-    Attributes:
-        text: The rest of the line.
-        strong: The bold ranges.
-        item: True for the first line of a list item.
-        problem: Why it cannot be judged.
-    """
+    """A line without the marks at its start; `item` is True for the first line of a list item."""
 
     text: TrackedText
     strong: list[Span]
@@ -387,17 +380,9 @@ def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
         wrapped = length > _MIN_WRAPPED and not before.endswith((".", "!", "?", ":", ";"))
         if not (wrapped and _CONTINUES.match(line.text.text) and pending[-1].struck == line.struck):
             if pending:
-                yield _one_line(pending)
+                yield joined(pending)
             pending, length = [], 0
         pending.append(line)
         length += len(line.text.text)
     if pending:
-        yield _one_line(pending)
-
-
-def _one_line(lines: Sequence[Line]) -> Line:
-    if len(lines) == 1:
-        return lines[0]
-    parts = [part for line in lines for part in (TrackedText.added(" "), line.text)]
-    aside = tuple(item for line in lines for item in line.aside)
-    return Line(TrackedText.joined(parts[1:]), lines[0].strong, aside, lines[0].struck)
+        yield joined(pending)

@@ -14,6 +14,7 @@ from itertools import compress, groupby
 from string import ascii_lowercase, ascii_uppercase
 
 from halldetect.reading.document import Block, Document, Span, TrackedText
+from halldetect.reading.html_page import STRUCK
 from halldetect.reading.markdown import read_blocks
 from halldetect.reading.normalise import is_plain, normalised
 from halldetect.reading.references import begins_with_pronoun
@@ -29,7 +30,6 @@ MIN_TURNS = 3
 _TITLE = re.compile(r"(?!Document \d+$)(?!.*\.\w{2,5}\b)(?=.*[^\W\d_]{3})[^\W\d_][^\n]{2,120}")
 
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
-_STRUCK = frozenset(["s", "del", "strike"])
 _HIDING = re.compile(r"<!--|(?<!~)~~(?![~\s])|<(?P<name>[a-z][a-z0-9]*)\b[^<>]*>")
 _NOT_SHOWN = re.compile(
     r"\shidden(?=[\s/>=])|\sstyle\s*=\s*[\"'][^\"']*(?:display\s*:\s*none|visibility\s*:\s*hidden)"
@@ -111,7 +111,7 @@ def _hidden(text: str) -> Iterator[Span]:
     while (mark := _HIDING.search(lowered, at)) is not None:
         at, name = mark.end(), mark["name"]
         closing = {"<!--": "-->", "~~": "~~"}.get(mark[0], f"</{name}>")
-        shown = name is not None and name not in _STRUCK and not _NOT_SHOWN.search(mark[0])
+        shown = name is not None and name not in STRUCK and not _NOT_SHOWN.search(mark[0])
         end = -1 if shown or closing in missing else lowered.find(closing, at)
         if end < 0 and not shown:
             missing.add(closing)

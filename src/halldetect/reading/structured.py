@@ -127,12 +127,7 @@ class _JsonReader:
     ) -> None:
         """Read the value that begins with a token.
 
-        Args:
-            token: The first token of the value.
-            path: The path of the value.
-            start: The start of its key, or of the value without one.
-            list_path: The path of the list that it is in; None outside a list.
-            depth: The number of containers around it.
+        `start` is the start of its key, `list_path` the path of the list that it is in, if any.
         """
         if depth > MAX_DEPTH:
             raise RecursionError
@@ -180,12 +175,7 @@ def _decoded(text: str, token: re.Match[str]) -> TrackedText:
 
 
 def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
-    """Return a row as text: "Kettles: Q1 2025 14,200; Q2 2025 15,620."
-
-    Args:
-        header: The header cells; empty for the header row.
-        cells: The cells of the row.
-    """
+    """Return a row as text: "Kettles: Q1 2025 14,200; Q2 2025 15,620." A header row has none."""
     if not header:
         return ", ".join(filter(None, cells))
     names = [*header[1:], *[""] * len(cells)]

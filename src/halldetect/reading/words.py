@@ -132,13 +132,7 @@ FOREIGN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text.
-
-    Attributes:
-        norm: The form used for comparison.
-        start, end: Its place.
-        capital: True if it starts with a capital letter.
-    """
+    """A word of a text; `norm` is the form used for comparison."""
 
     norm: str
     start: int
