@@ -57,6 +57,8 @@ _ASSIGNMENT = re.compile(
     re.IGNORECASE,
 )
 _COMMENT = re.compile(r"(?:^|\s)(?:#+|//+|--|/?\*+)\s+(?=\S+\s+\S)")
+# A longer lead-in or header is not repeated in every item or row.
+MAX_LEAD = 300
 _NEGATION = re.compile(r"\b(?:no|not|never)\s+", re.IGNORECASE)
 _PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNORECASE)
 
@@ -128,7 +130,7 @@ def needs_lead_in(lead: LeadIn, content: TrackedText, *, item: bool) -> bool:
     """
     if lead.denies:
         return True
-    if not item or names_topic(lead.text.text, marked=False):
+    if not item or len(lead.text.text) > MAX_LEAD or names_topic(lead.text.text, marked=False):
         return False
     if lead.title and _LABEL.match(content.text):
         return False  # "Rent: 940 euros" already names its topic
@@ -210,7 +212,7 @@ def _spelled(cell: TrackedText) -> TrackedText:
 
 def _named(subject: TrackedText, name: TrackedText) -> TrackedText:
     """Join the first cell of a row and the header of a column: "Revenue, Q2 2025"."""
-    if _GENERIC_HEADER.fullmatch(name.text):
+    if _GENERIC_HEADER.fullmatch(name.text) or len(name.text) > MAX_LEAD:
         return subject
     comma = TrackedText.added(", " if subject.text else "")
     return TrackedText.joined([subject, comma, name])

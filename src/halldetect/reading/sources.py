@@ -23,7 +23,7 @@ from halldetect.reading.structured import Statement, read_records, row_text
 
 Area = tuple[Span, list[Statement]]
 
-_SPEAKER = re.compile(r"([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,2}|Q|A):\s+\S")
+_SPEAKER = re.compile(r"([A-Z][\w.'’-]{0,40}(?: [A-Z][\w.'’-]{0,40}){0,2}|Q|A):\s+\S")
 # A text with fewer turns is a list of labels and values.
 MIN_TURNS = 3
 # "Kell bridge" is a title; "notes.txt", "report.pdf, page 3" and "Document 2" are not.

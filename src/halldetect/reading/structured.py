@@ -28,6 +28,8 @@ _HOURS = re.compile(r"\b(\d\d?):(\d\d?) ?[-–] ?(\d\d?):(\d\d?)\b")
 MAX_DEPTH = 50
 # A longer record of a list is read field by field.
 MAX_RECORD = 300
+# Every value is read with its names, so a longer name is cut.
+MAX_KEY = 200
 _FIELD = re.compile(
     r"(?P<item>- +)?(?P<key>[^\W_][^:#.?!\"]{0,39}|\"[^\"]{1,40}\"):(?:[ \t]+(?P<value>.+))?"
 )
@@ -80,7 +82,7 @@ def _readable(value: str) -> str:
 
 
 def _spaced(key: str) -> str:
-    return re.sub(r"[_-]+|(?<=[a-z])(?=[A-Z][a-z]{2})", " ", key)
+    return re.sub(r"[_-]+|(?<=[a-z])(?=[A-Z][a-z]{2})", " ", key[:MAX_KEY])
 
 
 def _joined(path: str, key: str) -> str:
@@ -178,7 +180,7 @@ def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
     """Return a row as text: "Kettles: Q1 2025 14,200; Q2 2025 15,620." A header row has none."""
     if not header:
         return ", ".join(filter(None, cells))
-    names = [*header[1:], *[""] * len(cells)]
+    names = [*(name[:MAX_KEY] for name in header[1:]), *[""] * len(cells)]
     named = [f"{name} {cell}".strip() for name, cell in zip(names, cells[1:], strict=False) if cell]
     values = "; ".join(named)
     subject = cells[0] if cells else ""
