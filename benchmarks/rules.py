@@ -29,6 +29,7 @@ from benchmarks.forms.injections import SOURCE, injections
 from halldetect.errors import InputError
 from halldetect.inputs import CleanPair, read_texts
 from halldetect.reading import sentences
+from halldetect.reading.document import TrackedText
 from halldetect.reading.references import readings
 from halldetect_bench.registry import load_dataset
 
@@ -54,10 +55,10 @@ _no, _nothing, _empty = _giving(False), _giving(None), _giving([])
 PATTERNS = {
     "citations": "_CITATION _OPENER _STATEMENT_IN_QUESTION",
     "response": "_MARK _BOX _COMMENT _DEFINITION _IRONY _OF_SOURCE",
-    "assertions": "_COURTESY _ANNOUNCED _LEADING_QUESTION _HERE_IS _CODE_NAME _TAG _LINK",
+    "assertions": "_COURTESY _ANNOUNCED _LEADING_QUESTION _CODE_NAME _TAG _LINK",
     "lead_ins": "_OPEN_END _GENERIC_HEADER _PERSON _NEGATION",
     "normalise": "_INVISIBLE _UNUSUAL _ACCENT",
-    "references": "_MEANINGLESS_ALONE _PAIR _EXPLETIVE _QUOTED",
+    "references": "_MEANINGLESS_ALONE _EXPLETIVE _QUOTED",
     "sentences": "_WIDE_STOP _FULL_STOP _FOOTNOTE _CITATIONS _MARK_ALONE",
     "markdown": "_ATTRIBUTE",
 }
@@ -81,7 +82,9 @@ RULES: dict[str, list[Switch]] = {
     "response.mark_up": [("response._statements_of_mark_up", _empty)],
     "normalise.look_alikes": [("normalise._LOOK_ALIKES", {})],
     "markdown.quotation": [("markdown._is_quotation", _no)],
-    "html_page.blocks": [("html_page.HtmlBlocks.split", lambda self, block: [block])],
+    "html_page.blocks": [
+        ("markdown.html_as_markdown", lambda raw: TrackedText.of(raw, 0, len(raw)))
+    ],
     "cells.table_rows": [("response.read_row", _empty)],
     "references.pronoun": [("references._pronoun", _nothing)],
     "source.records": [("sources.read_records", _nothing)],

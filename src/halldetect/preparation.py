@@ -29,8 +29,8 @@ from halldetect.protocols import Verifier
 from halldetect.reading.answers import ANSWER_TO, likely_answer
 from halldetect.reading.claims import Claim, read_claims, unchecked_parts
 from halldetect.reading.document import Document, UncheckedPart
-from halldetect.reading.language import is_foreign
 from halldetect.reading.normalise import has_look_alikes
+from halldetect.reading.words import is_foreign
 from halldetect.verification.copies import Copies
 from halldetect.verification.injections import blank_injections
 

@@ -37,7 +37,7 @@ def empty_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     store = tmp_path / "store"
     monkeypatch.setenv("HALLDETECT_HOME", str(store))
     monkeypatch.setattr(models.integrity, "file_digests", read_once)
-    monkeypatch.setattr("halldetect.verification.devices._is_there", lambda device: device == "cpu")
+    monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cpu")
     return store
 
 
@@ -127,7 +127,7 @@ def test_large_with_and_without_a_gpu(empty_store: Path, monkeypatch: pytest.Mon
     with file.open("wb") as stream:
         stream.truncate(entry.bytes)  # a hole, which takes no room
     assert doctor._plan_large() == "onnx on cpu"
-    monkeypatch.setattr("halldetect.verification.devices._is_there", lambda device: True)
+    monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cuda")
     monkeypatch.setattr("halldetect.large.load.find_spec", lambda name: name)
     assert doctor._plan_large().endswith(" on cuda")
 

@@ -11,7 +11,7 @@ def test_a_table_with_headers_becomes_a_markdown_table() -> None:
         "<tr><td>First | one<td><b>6:20</b><tr><td>Last<td>21:40</table><p>End.</p>"
     )
     assert html_text(page)[1] == (
-        "Boats\n\nTimes\n\n| Boat | Leaves |\n|---|---|\n| First / one | 6:20 |\n| Last | 21:40 |"
+        "Boats\n\nTimes\n\n| Boat | Leaves |\n|---|---|\n| First \\| one | 6:20 |\n| Last | 21:40 |"
         "\n\nEnd."
     )
 
@@ -26,3 +26,11 @@ def test_layout_table_becomes_blocks() -> None:
 def test_an_unfinished_table_loses_nothing() -> None:
     assert html_text("<table><tr><th>Name<td>Mill")[1] == "Name\n\nMill"
     assert html_text("</table><p>Mill</p>")[1] == "Mill"
+
+
+def test_hidden_elements_are_left_out() -> None:
+    page = (
+        "<p hidden>One.<p>Two.<div style='display: none'>Three.<div>Four.</div>Five.</div>"
+        "<p>Six <del>seven</del>.<!-- Eight. -->"
+    )
+    assert html_text(page)[1] == "Two.\n\nSix ~~seven~~."

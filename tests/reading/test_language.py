@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from halldetect import Detector, Verdict
-from halldetect.reading.language import is_foreign
+from halldetect.reading.words import is_foreign
 from tests.support.fakes import OverlapVerifier
 
 FOREIGN = [

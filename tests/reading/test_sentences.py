@@ -134,3 +134,18 @@ def test_the_splitter_is_loaded_only_when_used() -> None:
 def test_span_cuts() -> None:
     assert Span(2, 5).cut("abcdefg") == "cde"
     assert len(Span(2, 5)) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("It closes at 5 p.m. The gate opens at 6.", 2),
+        ("The pool is 10 m. It is deep.", 2),
+        ("Use the app. The fee is low.", 2),
+        ("Meet at gate B. Helmets are free.", 2),
+        ("It closes at 5 p.m. Eastern time.", 1),
+        ("She met John B. Smith there.", 1),
+    ],
+)
+def test_full_stops_after_units_and_letters(text: str, count: int) -> None:
+    assert len(sentences(text)) == count

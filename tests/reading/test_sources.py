@@ -64,3 +64,51 @@ def test_sentences_are_in_order_whatever_the_source(text: str) -> None:
     assert not document.readings or len(document.readings) == len(document.sentences)
     for span in document.sentences:
         document.readable(span)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Dogs pay. ~~Dogs travel free.~~ Cats pay.", ["Dogs pay.", "Cats pay."]),
+        ("The fee is ~~5~~ 6 euros.", ["The fee is 6 euros."]),
+        ("The fee is <del>5</del> 6 euros.", ["The fee is 6 euros."]),
+        ("<!-- Dogs travel free. --> Cats pay.", ["Cats pay."]),
+        ("Cats pay. <p style='display: none'>Dogs travel free.</p>", ["Cats pay."]),
+        ("Cats pay. <span hidden>Dogs travel free.</span>", ["Cats pay."]),
+        ("Myth: Dogs travel free. Fact: Dogs pay.", ["Fact: Dogs pay."]),
+        ("Item | Price\n--- | ---\n~~Tea~~ | 4\n", ["Item, Price", "Price 4"]),
+    ],
+)
+def test_hidden_and_struck_text_is_not_read(text: str, read: list[str]) -> None:
+    assert read_sentences(text) == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The following statements are false. Dogs travel free. Cats pay.\n\nBirds fly.",
+        "The following statements are false:\n\n- Dogs travel free.\n\n- Cats pay.\n\nBirds fly.",
+        "Common myths about animals:\nDogs travel free.\n\nBirds fly.",
+    ],
+)
+def test_denied_statements_are_not_read(text: str) -> None:
+    assert read_sentences(text)[1:] == ["Birds fly."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What went wrong: the pump leaked.",
+        "The height is ~5 m.",
+        "<b>Dogs pay.</b>",
+        "<div style='overflow: hidden'>Dogs pay.</div>",
+        "The first report was wrong.",
+        "~~Dogs pay.",
+    ],
+)
+def test_visible_text_is_read(text: str) -> None:
+    assert read_sentences(text) == [text]
+
+
+def test_a_source_that_is_hidden_whole_has_no_sentence() -> None:
+    assert read_source("<!-- Dogs travel free. -->").sentences == ()

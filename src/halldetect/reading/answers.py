@@ -7,16 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from halldetect.reading.assertions import is_sentence
-from halldetect.reading.citations import SOURCE
+from halldetect.reading.citations import NAMED_SOURCE
 from halldetect.reading.document import Document, Span, TrackedText, Unit
-from halldetect.reading.language import is_foreign
 from halldetect.reading.overlap import WordIndex
+from halldetect.reading.words import is_foreign
 
-_THE_SOURCE = (
-    r"(?:(?:the|this|that|your|any(?: of the)?|these|those)\s+)?"
-    r"(?:(?:above|given|provided|supplied|attached|retrieved|available|source|search)\s+){0,2}"
-    rf"(?:{SOURCE}|results?|knowledge base)"
-)
+_THE_SOURCE = rf"(?:any of )?(?:{NAMED_SOURCE}|(?:the )?(?:(?:search )?results?|knowledge base))"
 _IN_SOURCE = rf"(?: (?:in|by|from) {_THE_SOURCE})"
 _ABSTENTION = re.compile(
     r"(?:(?:i'm |i am )?(?:sorry|afraid|apologi[sz]e)[,.]?\s*(?:but\s+)?(?:that\s+)?"
@@ -78,11 +74,8 @@ _NEEDS_QUESTION = re.compile(
 def abstains(sentence: str, *, asks_why: bool = False) -> bool:
     """Return True if a sentence only declines to answer: "The context does not mention it.".
 
-    A sentence that presupposes a fact ("does not say why it sank") is a statement.
-
-    Args:
-        sentence: The sentence.
-        asks_why: True if the question asks why.
+    A sentence that presupposes a fact ("does not say why it sank") is a statement, unless the
+    question asks why.
     """
     if len(sentence) > _MAX_ABSTENTION or (not asks_why and _PRESUPPOSED.search(sentence)):
         return False

@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from unicodedata import category
 
-from halldetect.reading.language import FOREIGN
 from halldetect.reading.normalise import has_letters
 from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,
+    FOREIGN,
     NEGATIONS,
     NUMBER_WORDS,
     PREPOSITIONS,
@@ -96,12 +96,12 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 _KIND_OF_TEXT = re.compile(
-    r"(?:(?:an?|the|my|your|our|some|a few|\d\d?) )?(?:[a-z-]+ ){0,3}?"
-    r"(?:how|what|figures|summary|overview|answers?|response|lists?|steps|instructions|descriptions?|breakdown|"
-    r"guide|explanation|ways|tips|details|information|facts|examples|methods|points|options)\b",
+    r"\b(?:how|what|figures|summary|overview|answers?|response|lists?|steps|instructions|guide|"
+    r"descriptions?|breakdown|explanation|ways|tips|details|information|facts|examples|methods|"
+    r"points|options)\b",
     re.IGNORECASE,
 )
-_LENGTH_OR_SOURCE = re.compile(
+_LENGTH_OR_READER = re.compile(
     r"(?: [a-z]+){0,3} \d+ words(?: or (?:less|fewer))?"
     r"| (?:that )?(?:i (?:have )?found|you (?:asked for|requested|need to know))"
     r"|,? (?:based on|using|from) [a-z ]*(?:data|passages?|information|text|articles?|context|"
@@ -129,7 +129,6 @@ _STATES = frozenset(
 )
 # Fewer words make no statement; fewer symbols are decoration.
 _MIN_STATEMENT = _MIN_SYMBOLS = 3
-_HERE_IS = re.compile(r"(?:below|here)(?:'s| is| are) (?:a few )?(.*)[:.]")
 _TO_READER = frozenset("you your i me my we us".split())
 # A shorter question presupposes little: "What does it cost?"
 _MIN_PRESUPPOSING = 7
@@ -162,13 +161,11 @@ def no_assertion(content: str) -> str | None:
 def _announces(content: str) -> bool:
     """Return True for "Here is a summary in 118 words:", False if it has a verb or a number."""
     match = _ANNOUNCED.fullmatch(content.replace("’", "'").strip())
-    named = None if match is None else _KIND_OF_TEXT.match(match["rest"])
-    if named is None:
+    if match is None or _KIND_OF_TEXT.search(match["rest"]) is None:
         return False
-    after = words(_LENGTH_OR_SOURCE.sub("", named.string[named.end() :]))
     return not any(
         word.numeric or (is_finite_verb(word.norm) and not word.capital) or word.norm in _TELLS
-        for word in after
+        for word in words(_LENGTH_OR_READER.sub("", match["rest"]))[1:]
     )
 
 
@@ -213,9 +210,6 @@ def names_topic(content: str, *, marked: bool) -> bool:
         return marked or len(norms) <= 3 or norms[0] == "here"
     if marked and norms[0] in _WH - {"why"} and len(norms) <= 6:
         return True  # "What was agreed", "How to apply"
-    lead_in = _HERE_IS.fullmatch(content.casefold().replace("’", "'"))
-    if lead_in is not None:
-        return not _may_state(lead_in[1])
     return marked and len(norms) <= 8 and not _may_state(content)
 
 

@@ -28,10 +28,10 @@ _IN_NAMES = (
     rf"(?:{_NOUN}|memo|review|survey|plan|budget|press release|newsletter|filing|invoice|ticket|"
     r"faq|wiki|book|chapter)"
 )
-_NAMED_SOURCE = (
-    r"(?:(?:the|this|that|these|your|our|its)\s+)?"
+NAMED_SOURCE = (
+    r"(?:(?:the|this|that|these|those|any|your|our|its)\s+)?"
     r"(?:(?:above|given|provided|supplied|attached|retrieved|following|available|original|"
-    r"cited|quoted|uploaded|relevant|source|reference)\s+){0,2}"
+    r"search|cited|quoted|uploaded|relevant|source|reference)\s+){0,2}"
     rf"{SOURCE}(?:\s+(?:no\.?\s*)?\[?\d{{1,2}}\]?)?"
     r"(?:\s+(?:provided|given|above|below|supplied|attached|you (?:provided|gave|sent|shared)))?"
 )
@@ -41,7 +41,7 @@ _STATED = (
 )
 _OPENER = re.compile(
     rf"(?:(?:according to|based (?:up)?on|as {_STATED} (?:in|by)|as per|per|from|in line with|"
-    rf"in|judging by|going by)\s+(?:{_NAMED_SOURCE}|\[\d{{1,2}}\])\s*,\s*"
+    rf"in|judging by|going by)\s+(?:{NAMED_SOURCE}|\[\d{{1,2}}\])\s*,\s*"
     rf"|(?:the|this|that|your)\s+(?:(?:provided|given|attached)\s+)?{SOURCE}(?:\s+\[?\d{{1,2}}\]?)?"
     r"\s+(?:also\s+|clearly\s+|further\s+)?(?:states?|says?|mentions?|notes?|explains?|"
     r"specif(?:y|ies)|indicates?|reports?|shows?|confirms?|describes?|makes? (?:it )?clear)\s+that"
@@ -67,7 +67,8 @@ _CITATION = re.compile(
     r"(?<!\s)\s*(?:"
     r"\[\^?(?P<number>\d{1,3}(?:\s*[,;–-]\s*\^?\d{1,3})*)\]"
     r"|\[\^(?P<note>[\w-]{1,20})\]"
-    r"|【(?P<wide>(?=[^】]{0,40}\d)[^】]{1,40})】"
+    r"|【(?P<wide>(?:(?:source|doc|ref|page|chunk)\w*\s?)?\d[\d\s:,;–-]{0,20}"
+    r"(?:†(?:source|L\d+(?:-L\d+)?|[\w-]{1,40}\.\w{2,5})?)?)】"
     rf"|[\[(](?:see\s+|cf\.?\s+)?(?:source|doc(?:ument)?|ref(?:erence)?|passage|chunk|context|"
     r"section|page|p\.?|pp\.?|fig(?:ure)?\.?|table)\s*[:#]?\s*(?P<source>\d{1,3}"
     r"(?:\s*[,;–-]\s*\d{1,3})*)[\])]"
@@ -145,10 +146,6 @@ def split_named_source(
     A source outside the documents stays in the sentence. It is a citation only if it is called a
     source: "the 2019 audit report". Without names nothing is removed, because
     "According to Ann Hall," may be part of the statement.
-
-    Args:
-        text: The sentence.
-        names: The names of the documents; may be empty.
     """
     match = _NAMED_OPENER.match(text.text) if names else None
     if match is None:
@@ -197,12 +194,7 @@ def cited_documents(label: str, names: Sequence[str], count: int) -> list[tuple[
 
     An unknown number gets the index None, and so does a source with a name of its own ("the 2019
     audit report") that matches no document. Any other label that is neither a number nor a
-    document name is ignored: it may refer to anything.
-
-    Args:
-        label: The text between the brackets.
-        names: The names of the documents; may be empty.
-        count: The number of documents.
+    document name is ignored: it may refer to anything. `count` is the number of documents.
     """
     wanted = " ".join(label.casefold().split())
     for index, name in enumerate(names):

@@ -96,11 +96,7 @@ class TrackedText:
     def raw_span(self, span: Span | None = None) -> Span | None:
         """Return the smallest range of the raw text with all characters of a span.
 
-        Args:
-            span: A range of this text; all of it by default.
-
-        Returns:
-            The range; None if no character of the span comes from the raw text.
+        None if no character of the span, by default all of this text, comes from the raw text.
         """
         origins = self.origins if span is None else self.origins[span.start : span.end]
         if isinstance(origins, range):
@@ -118,14 +114,12 @@ class Line:
         strong: The bold ranges.
         aside: Text in the mark-up: link addresses and titles, comments, attributes.
         struck: True if the whole line is struck out; struck words inside a line are left out.
-        tags: Block HTML tags opened ("td") and closed ("/td") since the previous line.
     """
 
     text: TrackedText
     strong: tuple[Span, ...] = ()
     aside: tuple[TrackedText, ...] = ()
     struck: bool = False
-    tags: tuple[str, ...] = ()
 
     @property
     def bold(self) -> bool:
@@ -162,12 +156,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A mark that cites a source.
-
-    Attributes:
-        label: The mark without brackets: "1", "Smith 2020".
-        span: Its place in the raw text.
-    """
+    """A mark that cites a source; the label is "1" or "Smith 2020", without brackets."""
 
     label: str
     span: Span

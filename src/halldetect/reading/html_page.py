@@ -1,190 +1,205 @@
-"""HTML: block tags inside a text, and the text of whole pages.
-
-`markdown` returns the lines between the tags of a text, each with the tags before it; `HtmlBlocks`
-turns them into blocks, like those of Markdown. `html_text` reads an HTML file.
-"""
+"""HTML as Markdown: block tags inside a text, and the text of whole pages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from html.parser import HTMLParser
-from itertools import pairwise
+from typing import cast
 
-from halldetect.reading.document import Block, Line, Span, TrackedText
+from halldetect.reading.document import TrackedText
 
 ENDINGS = (".html", ".htm", ".xhtml")
-CELLS = frozenset(["td", "th"])
-# Tags that end a line.
-BREAKING = frozenset(
-    "br p div li tr td th h1 h2 h3 h4 h5 h6 ul ol table hr dd dt blockquote section article "
-    "thead tbody tfoot caption summary details figcaption".split()
-)
-_PAGE_BREAKING = BREAKING | frozenset("address aside dl footer header main nav pre".split())
+_CELLS = frozenset(["td", "th"])
 _TITLES = frozenset("h1 h2 h3 h4 h5 h6 caption summary".split())
 _LISTS = frozenset(["ul", "ol"])
-_TABLE = re.compile(r"<(/?)table\b[^<>]*>", re.IGNORECASE)
-_CELL = re.compile(r"<(/?)(tr|td|th)\b[^<>]*>", re.IGNORECASE)
-_HIDDEN = frozenset({"script", "style", "template", "noscript", "head"})
+_BLOCKS = (
+    _CELLS
+    | _TITLES
+    | _LISTS
+    | frozenset(
+        "p div li tr table hr dd dt blockquote section article thead tbody tfoot details "
+        "figcaption address aside dl footer header main nav pre".split()
+    )
+)
+# A tag outside code, and outside the row of a Markdown table.
+_TAG = re.compile(
+    r"^[ ]{0,3}(?P<fence>`{3,}|~{3,})[^\n]*(?:\n(?![ ]{0,3}(?P=fence))[^\n]*)*|`[^`\n]{1,200}`"
+    rf"|^[ ]{{0,3}}\|[^\n]*|<(?P<closing>/?)(?P<name>{'|'.join(sorted(_BLOCKS))})\b[^<>]*>",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BESIDE = re.compile(r"[ \t]*\n?[ \t]*")
+_LINE_END_OR_BAR = re.compile(r"[\r\n]+|\|")
+_UNSEEN = frozenset({"script", "style", "template", "noscript", "head"})
+# A further tag of the same name ends these elements.
+_IMPLIED_END = frozenset("p li tr td th dt dd option".split())
+STRUCK = frozenset(["s", "del", "strike"])
+_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_NOT_SHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 # A tag that does not end. The standard parser takes quadratic time for many of them.
 _UNENDED = re.compile(r"<(?![^<>]*>)")
 _MANY = 50
-# Keeps the numbers of HTML list items apart from those of Markdown.
-_FIRST_ITEM = 1_000_000
+# markdown-it reads deeper lists as text.
+_MAX_DEPTH = 9
 
 
-def table_areas(text: str) -> list[Span]:
-    """Return the closed tables of a text; of nested tables, the innermost."""
-    found, start = [], None
-    for tag in _TABLE.finditer(text):
-        if tag[1] and start is not None:
-            found.append(Span(start, tag.end()))
-        start = None if tag[1] else tag.start()
-    return found
+class _Writer:
+    """Writes headings, list items and tables as Markdown.
 
-
-def table_pieces(text: str, area: Span) -> Iterator[tuple[str, Span]]:
-    """Yield "tr" for the start of a row, "td" or "th" for a cell, "" for text between cells."""
-    at, name = area.start, ""
-    for tag in _CELL.finditer(text, area.start, area.end):
-        yield name, Span(at, tag.start())
-        at, name = tag.end(), "" if tag[1] else tag[2].lower()
-        if name == "tr":
-            yield name, Span(at, at)
-            name = ""
-    yield name, Span(at, area.end)
-
-
-def table_rows(rows: Sequence[Sequence[tuple[str, Line]]]) -> list[Block]:
-    """Return the rows of a table, given as cells with their tags.
-
-    The first row is the header if all its cells are header cells. Without any header cell, it is
-    the header if the table has more than two columns; two columns are names and values.
+    In a page only tables are marked, and a table without header cells only defines the layout.
     """
-    filled = [row for row in rows if any(cell.text.text for _, cell in row)]
-    named = [all(tag == "th" for tag, _ in row) for row in filled]
-    width = max(map(len, filled), default=0)
-    has_header = len(filled) > 1 and (named[0] or (width > 2 and not any(named)))
-    cells = [tuple(cell for _, cell in row) for row in filled]
-    header = cells[0] if has_header else (Line(TrackedText("", ())),) * width
-    return [
-        Block("row", row, header=() if at == 0 and has_header else header)
-        for at, row in enumerate(cells)
-    ]
+
+    def __init__(self, *, page: bool) -> None:
+        self.parts: list[TrackedText] = []
+        self._page = page
+        self._depth = 0
+        self._after_mark = False
+        # The cells of the innermost open table, by row: the tag and the content.
+        self._rows: list[list[tuple[str, list[TrackedText]]]] | None = None
+        self._in_cell = False
+
+    def text(self, text: TrackedText) -> None:
+        """Write text between two tags."""
+        if self._in_cell and self._rows:
+            self._rows[-1][-1][1].extend([text] if text.text else [])
+        elif text.text.strip():
+            self._after_mark = False
+            self.parts.append(text)
+
+    def tag(self, name: str, *, closing: bool) -> None:
+        """Write a block tag."""
+        if name == "table":
+            self.end_table(closed=closing)
+            self._rows = None if closing else []
+        elif self._rows is not None and name in _CELLS | {"tr"}:
+            self._in_cell = name != "tr" and not closing
+            if not closing and (name == "tr" or not self._rows):
+                self._rows.append([])
+            if self._in_cell:
+                self._rows[-1].append((name, []))
+        elif self._in_cell:
+            self.text(TrackedText.added("\n"))
+        else:
+            self._break(name, closing=closing)
+
+    def _break(self, name: str, *, closing: bool) -> None:
+        self._depth = max(0, self._depth + (name in _LISTS) * (-1 if closing else 1))
+        indent = "" if self._page else "  " * min(self._depth, _MAX_DEPTH)
+        mark = ""
+        if not closing and not self._page:
+            mark = "# " if name in _TITLES else "- " if name == "li" else ""
+        if not self._after_mark or mark:
+            indent = indent[2:] if mark == "- " else indent
+            self.parts.append(TrackedText.added(f"\n\n{indent}{mark}"))
+        self._after_mark = bool(mark)
+
+    def end_table(self, *, closed: bool) -> None:
+        """Write the rows of the open table; those of an unfinished one as paragraphs."""
+        rows = [row for row in self._rows or () if any(content for _, content in row)]
+        headers = [all(tag == "th" for tag, _ in row) for row in rows]
+        width = max(map(len, rows), default=0)
+        if not closed or (self._page and not any(tag == "th" for row in rows for tag, _ in row)):
+            for _, content in (cell for row in rows for cell in row):
+                self.parts += [TrackedText.added("\n\n"), *content]
+        elif rows:
+            # Without any header cell, two columns are names and values.
+            named = len(rows) > 1 and (headers[0] or (width > 2 and not any(headers)))
+            lines = rows if named or self._page else [[], *rows]
+            for at, row in enumerate(lines):
+                self.parts.append(TrackedText.added("\n\n| " if at == 0 else "\n| "))
+                for _, content in [*row, *[("td", [])] * (width - len(row))]:
+                    self.parts += [*_one_line(content), TrackedText.added(" | ")]
+                if at == 0:
+                    self.parts.append(TrackedText.added("\n|" + "---|" * width))
+        if self._rows is not None:
+            self.parts.append(TrackedText.added("\n\n"))
+        self._rows, self._in_cell = None, False
 
 
-class HtmlBlocks:
-    """Splits paragraphs at block tags; an open list may be closed in a later paragraph."""
+def _one_line(content: list[TrackedText]) -> list[TrackedText]:
+    """Return a cell without line ends, and with its bars escaped."""
+    cell = TrackedText.joined(content).stripped()
+    parts, at = [], 0
+    for match in _LINE_END_OR_BAR.finditer(cell.text):
+        mark = "\\|" if match[0] == "|" else " "
+        origins = (cell.origins[match.start()],) * len(mark)
+        parts += [cell.cut(at, match.start()), TrackedText(mark, origins)]
+        at = match.end()
+    return [*parts, cell.cut(at)]
 
-    def __init__(self) -> None:
-        self._lists: list[int | None] = []
-        self._items = _FIRST_ITEM
 
-    def split(self, paragraph: Block) -> list[Block]:
-        """Return the headings, list items and paragraphs of a Markdown paragraph."""
-        if not any(line.tags for line in paragraph.lines):
-            self._lists = []  # a paragraph without tags closes every open tag
-            return [paragraph]
-        found: list[Block] = []
-        kind, first = "paragraph", paragraph.first
-        for line in paragraph.lines:
-            for tag in line.tags:
-                kind = "heading" if tag in _TITLES else "paragraph"
-                if tag in _LISTS:
-                    self._lists.append(None)
-                elif tag.lstrip("/") in _LISTS:
-                    del self._lists[-1:]
-                elif tag == "li":
-                    self._items += 1
-                    self._lists[-1:] = [self._items]
-                    first = True
-            if not (line.text.text.strip() or line.aside):
-                continue
-            if found and not line.tags and found[-1].kind == "paragraph":
-                # A line without a preceding tag belongs to the same paragraph.
-                found[-1] = replace(found[-1], lines=(*found[-1].lines, line))
-                continue
-            own = tuple(item for item in self._lists if item is not None)
-            items, number = (*paragraph.items, *own), None if own else paragraph.number
-            block = replace(paragraph, kind=kind, lines=(line,), items=items, number=number)
-            found.append(replace(block, first=first))
-            first = paragraph.first and not own
-        return found
+def html_as_markdown(text: str) -> TrackedText:
+    """Return a text with its block tags written as Markdown."""
+    writer = _Writer(page=False)
+    at = 0
+    for tag in _TAG.finditer(text):
+        if tag["name"] is None:
+            continue
+        writer.text(_between(text, at, tag.start()))
+        writer.tag(tag["name"].lower(), closing=bool(tag["closing"]))
+        at = tag.end()
+    if at == 0:
+        return TrackedText.of(text, 0, len(text))
+    writer.end_table(closed=False)
+    return TrackedText.joined([*writer.parts, _between(text, at, len(text))])
+
+
+def _between(text: str, start: int, end: int) -> TrackedText:
+    """Return the text between two tags without the white space and line ends beside them."""
+    if start > 0:
+        start = cast(re.Match[str], _BESIDE.match(text, start, end)).end()
+    return TrackedText.of(text, start, start + len(text[start:end].rstrip()))
 
 
 def html_text(page: str) -> tuple[str, str]:
-    """Return the title and the text of an HTML page, one block per line.
-
-    A table with header cells becomes a Markdown table, so that its rows are read with their
-    headers. Other tables only define the layout.
-    """
+    """Return the title and the visible text of an HTML page, one block per line."""
     if page.count("<") > page.count(">") + _MANY:
         page = _UNENDED.sub("&lt;", page)
-    parser = _PageText()
+    parser = _PageParser()
     parser.feed(page)
     parser.close()
-    lines = (" ".join(line.split()) for line in "".join(parser.parts).split("\n"))
+    parser.writer.end_table(closed=False)
+    text = TrackedText.joined(parser.writer.parts).text
+    lines = (" ".join(line.split()) for line in text.split("\n"))
     blocks = "\n\n".join(line for line in lines if line)
     # Only the rows of a table belong together.
     return " ".join("".join(parser.title).split()), blocks.replace("|\n\n|", "|\n|")
 
 
-class _PageText(HTMLParser):
+class _PageParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
+        self.writer = _Writer(page=True)
         self.title: list[str] = []
-        self._hidden: list[str] = []
+        self._unseen: list[str] = []
         self._in_title = False
-        # The start of the innermost open table in the parts, and of its cells, by row.
-        self._table: int | None = None
-        self._rows: list[list[int]] = []
-        self._has_header = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "body":
-            self._hidden.clear()
-        if tag in _HIDDEN:
-            self._hidden.append(tag)
+            self._unseen.clear()
+        elif tag in self._unseen[-1:] and tag in _IMPLIED_END:
+            self._unseen.pop()
+        given = dict(attrs)
+        unseen = "hidden" in given or _NOT_SHOWN.search(given.get("style") or "")
+        if tag not in _VOID and (unseen or tag in _UNSEEN or tag in self._unseen[-1:]):
+            self._unseen.append(tag)
         self._in_title = tag == "title"
-        if tag in _PAGE_BREAKING:
-            self.parts.append("\n")
-        if tag == "table":  # an outer table only defines the layout
-            self._table, self._rows, self._has_header = len(self.parts), [], False
-        elif self._table is not None and tag == "tr":
-            self._rows.append([])
-        elif self._table is not None and tag in CELLS and self._rows:
-            self._rows[-1].append(len(self.parts))
-            self._has_header = self._has_header or tag == "th"
+        self._tag(tag, closing=False)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in self._hidden:
-            while self._hidden.pop() != tag:
+        if tag in self._unseen:
+            while self._unseen.pop() != tag:
                 pass
         self._in_title = False
-        if tag == "table":
-            self._end_table()
-        if tag in _PAGE_BREAKING:
-            self.parts.append("\n")
+        self._tag(tag, closing=True)
 
     def handle_data(self, data: str) -> None:
         if self._in_title:
             self.title.append(data)
-        elif not self._hidden:
-            self.parts.append(data.replace("\n", " "))
+        elif not self._unseen:
+            self.writer.text(TrackedText.added(data.replace("\n", " ")))
 
-    def _end_table(self) -> None:
-        start, rows = self._table, [row for row in self._rows if row]
-        self._table = None
-        if start is None or not rows or not self._has_header:
-            return
-        bounds = [*(at for row in rows for at in row), len(self.parts)]
-        cells = iter(
-            " ".join("".join(self.parts[begin:end]).split()).replace("|", "/")
-            for begin, end in pairwise(bounds)
-        )
-        lines = [f"| {' | '.join(next(cells) for _ in row)} |" for row in rows]
-        lines.insert(1, f"|{'---|' * len(rows[0])}")
-        caption = self.parts[start : bounds[0]]
-        self.parts[start:] = [*caption, "\n", "\n".join(lines)]
+    def _tag(self, tag: str, *, closing: bool) -> None:
+        if tag == "br" or tag in _BLOCKS:
+            self.writer.tag(tag, closing=closing)
+        elif tag in STRUCK and not self._unseen:
+            self.writer.text(TrackedText.added("~~"))

@@ -1,13 +1,18 @@
-"""Headings, labels, lead-ins and table headers, and the texts that need them."""
+"""Headings, labels, lead-ins and table headers, joined to the texts that need them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from halldetect.reading.assertions import is_sentence, names_topic
-from halldetect.reading.document import Span, TrackedText
+from halldetect.reading.assertions import is_code, is_sentence, names_topic, no_assertion
+from halldetect.reading.citations import remove_citations
+from halldetect.reading.document import Block, Citation, Span, TrackedText
+from halldetect.reading.normalise import normalised
+from halldetect.reading.sentences import sentences_of
+from halldetect.reading.structured import read_records
 from halldetect.reading.words import ARTICLES, AUXILIARIES, PREPOSITIONS, SUBJECTS
 
 _LABEL = re.compile(r"([^.:!?\n]{1,60}):\s+(?=\S)")
@@ -40,6 +45,20 @@ _LOWERED = (
         "there children adults people".split()
     )
 )
+_GENERIC_HEADER = re.compile(
+    r"(?:values?|details?|description|answer|info(?:rmation)?|findings?|results?|notes?|fact|"
+    r"statement|data|content|response)?",
+    re.IGNORECASE,
+)
+_SIGNS = dict.fromkeys("✓✔☑✅", "yes") | dict.fromkeys("✗✘❌☒🚫⛔", "no")
+_ASSIGNMENT = re.compile(
+    r"(?:(?:const|let|var|export|final|set)\s+)?(?P<name>[^\W\d]\w{2,40})\s*[:=]=?\s*"
+    r"(?P<value>\"[^\"]*\"|'[^']*'|[€$£]?\d[\d.,]*%?|true|false)[;,]?",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"(?:^|\s)(?:#+|//+|--|/?\*+)\s+(?=\S+\s+\S)")
+# A longer lead-in or header is not repeated in every item or row.
+MAX_LEAD = 300
 _NEGATION = re.compile(r"\b(?:no|not|never)\s+", re.IGNORECASE)
 _PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNORECASE)
 
@@ -83,13 +102,7 @@ def strip_end(text: TrackedText) -> TrackedText:
 def label_of(
     text: TrackedText, strong: Sequence[Span], item: bool
 ) -> tuple[TrackedText | None, TrackedText]:
-    """Split a line into its label, None without one, and the rest.
-
-    Args:
-        text: The line.
-        strong: The bold ranges.
-        item: True for a list item.
-    """
+    """Split a line, which may be a list item, into its label, None without one, and the rest."""
     first = next((span for span in strong if span.start <= 0 < span.end), None)
     if first is not None:
         label, rest = text.cut(0, first.end), text.cut(first.end)
@@ -117,7 +130,7 @@ def needs_lead_in(lead: LeadIn, content: TrackedText, *, item: bool) -> bool:
     """
     if lead.denies:
         return True
-    if not item or names_topic(lead.text.text, marked=False):
+    if not item or len(lead.text.text) > MAX_LEAD or names_topic(lead.text.text, marked=False):
         return False
     if lead.title and _LABEL.match(content.text):
         return False  # "Rent: 940 euros" already names its topic
@@ -146,3 +159,84 @@ def _lowered(text: TrackedText) -> TrackedText:
     if text.text.split(maxsplit=1)[0].lower() not in _LOWERED:
         return text
     return TrackedText(text.text[:1].lower() + text.text[1:], text.origins)
+
+
+class Cell(NamedTuple):
+    """The statement of a table cell, "Tea, Q2 2025: 5", or of a line of code.
+
+    `reason`: why it is not judged. `own`: its own words if these are not all of the text.
+    """
+
+    text: TrackedText
+    reason: str | None = None
+    own: TrackedText | None = None
+    lead_in: str | None = None
+    citations: tuple[Citation, ...] = ()
+
+
+def read_row(block: Block) -> Iterator[Cell]:
+    """Yield the cells of a row, each with the first cell of the row and its header.
+
+    A row without a header is the header of its table.
+    """
+    read = [remove_citations(normalised(line.text).stripped()) for line in block.lines]
+    cells, marks = [_spelled(cell) for cell, _ in read], [citations for _, citations in read]
+    if not block.header:
+        for cell in filter(lambda cell: cell.text, cells):
+            topic = names_topic(cell.text, marked=True)
+            yield Cell(cell, no_assertion(cell.text) or ("a table header" if topic else None))
+        return
+    subject = cells[0]
+    topic = names_topic(subject.text, marked=True)
+    filled = [n for n in range(1, len(cells)) if any(map(str.isalnum, cells[n].text))]
+    if subject.text and (not filled or (not topic and is_sentence(subject.text))):
+        yield Cell(subject, None if filled else no_assertion(subject.text))
+    header = [normalised(line.text).stripped() for line in block.header]
+    for number in filled:
+        value = cells[number]
+        lead = _named(subject, header[number] if number < len(header) else TrackedText("", ()))
+        alone = not lead.text or (topic and is_independent(value.text, at_least=5))
+        yield Cell(
+            value if alone else TrackedText.joined([lead, TrackedText.added(": "), value]),
+            own=TrackedText.joined([subject, value]) if number == filled[0] else value,
+            lead_in=None if alone else lead.text,
+            citations=marks[number] + (marks[0] if number == 1 else ()),
+        )
+
+
+def _spelled(cell: TrackedText) -> TrackedText:
+    """Replace a tick or a cross that fills a cell by "yes" or "no"."""
+    sign = _SIGNS.get(cell.text.rstrip("\ufe0f"))
+    return cell if sign is None else cell.replaced(Span(0, len(cell.text)), sign)
+
+
+def _named(subject: TrackedText, name: TrackedText) -> TrackedText:
+    """Join the first cell of a row and the header of a column: "Revenue, Q2 2025"."""
+    if _GENERIC_HEADER.fullmatch(name.text) or len(name.text) > MAX_LEAD:
+        return subject
+    comma = TrackedText.added(", " if subject.text else "")
+    return TrackedText.joined([subject, comma, name])
+
+
+def read_code(block: Block, text: str) -> Iterator[Cell]:
+    """Yield the records of a code block in a text, or its assignments, comments and lines."""
+    spans = [span for line in block.lines if (span := line.text.raw_span()) is not None]
+    start = text.rfind("\n", 0, spans[0].start) + 1 if spans else 0
+    records = read_records(text[start : spans[-1].end]) if spans else None
+    for span, said in records or ():
+        own = TrackedText.of(text, start + span.start, start + span.end)
+        read = own if said is None else TrackedText.added(said)
+        skipped = no_assertion(read.text) or names_topic(read.text, marked=True)
+        yield Cell(read, "code" if skipped else None, own)
+    for line in () if records else block.lines:
+        code, assigned = line.text, _ASSIGNMENT.fullmatch(line.text.text)
+        if assigned is not None:
+            name, value = (code.cut(*assigned.span(at)) for at in ("name", "value"))
+            name = TrackedText(name.text.replace("_", " "), name.origins)
+            parts = [name, TrackedText.added(": "), value.stripped("\"'")]
+            yield Cell(TrackedText.joined(parts))
+            continue
+        comment = _COMMENT.search(code.text)
+        at, rest = (len(code.text),) * 2 if comment is None else comment.span()
+        for part in (*sentences_of(code.cut(0, at)), *sentences_of(code.cut(rest))):
+            yield Cell(part, "code" if no_assertion(part.text) or is_code(part.text) else None)

@@ -1,22 +1,21 @@
 """The blocks of a Markdown text, with the place of every character in the raw text.
 
-markdown-it-py finds the blocks and their mark-up. It returns line numbers for blocks but no
-offsets for text, so each piece is searched in the raw text after the previous one. A text without
-mark-up is a sequence of paragraphs.
+markdown-it-py finds the blocks. It gives no offsets for the mark-up inside them, and some texts
+take it quadratic time, so `_Scanner` reads that.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
+from html import unescape
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halldetect.reading.document import Block, Line, Span, TrackedText
-from halldetect.reading.html_page import BREAKING, HtmlBlocks, table_areas, table_pieces, table_rows
+from halldetect.reading.html_page import STRUCK, html_as_markdown
 from halldetect.reading.sentences import LINE_END, lines
 
 if TYPE_CHECKING:
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 
 # Line ends as markdown-it defines them.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|$)")
-_LINE_START = re.compile(r"[ \t>]*")
 _QUOTATION = re.compile(r"[^']*(?:\w'\w[^']*)*[\w.,!?…] ?'(?=[\s.,;:!?)]|$)")
-_TAG_NAME = re.compile(r"</?([a-z][a-z0-9]*)\b", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"\b(?:alt|title|content|label|aria-label)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _HTML_TAGS = frozenset(
     "a abbr address article aside audio b blockquote body br button caption center cite code col "
@@ -35,6 +32,19 @@ _HTML_TAGS = frozenset(
     "header hr html i iframe img input ins kbd label li link main mark meta nav ol option p pre q "
     "s samp script section select small source span strike strong style sub summary sup svg table "
     "tbody td textarea tfoot th thead time title tr tt u ul var video wbr think answer".split()
+)
+# A term and its definition after a colon form one line.
+_PIECE = re.compile(
+    r"(?P<newline>\\?(?:\r\n?|\n)[ \t]*(?P<defined>(?=: ))?)"
+    r"|\\(?P<escaped>[!-/:-@\[-`{-~])|(?P<entity>&(?:#\w{1,8}|\w{2,31});)|(?P<ticks>`+)"
+    r"|(?P<comment><!--)|<(?P<link>[a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>"
+    r"|</?(?P<tag>[a-z][a-z0-9]*)(?:[\s/][^<>]*)?>|(?P<run>\*{1,3}|_{1,3}|~~)"
+    r"|(?P<open>!?\[)|(?P<close>\])",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(
+    r"\]\(\s{0,9}(?P<inside>(?:<[^<>\n]{0,999}>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
+    r"(?:\s{1,9}(?:\"[^\"]{0,999}\"|'[^']{0,999}'|\([^()]{0,999}\)))?)\s{0,9}\)"
 )
 
 
@@ -50,28 +60,22 @@ def _parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     # Indented text in answers is not code, and link definitions would disappear.
-    return parser.disable(["code", "reference", "html_block", "text_join"])
+    return parser.disable(["code", "reference", "html_block", "inline"])
 
 
 class _Reader:
     """Reads the tokens of one text."""
 
     def __init__(self, raw: str) -> None:
-        self._raw = raw
-        self._tables = table_areas(raw)
-        parts, at = [], 0
-        for area in self._tables:  # read apart; an empty line takes their place
-            parts += [raw[at : area.start], "\n", " " * (len(area) - 2), "\n"]
-            at = area.end
-        self._text = text = "".join([*parts, raw[at:]])
-        lengths = [len(match.group()) for match in _LINE.finditer(text)]
+        self._tracked = html_as_markdown(raw)
+        self._text = self._tracked.text
+        lengths = [len(match.group()) for match in _LINE.finditer(self._text)]
         self._starts = [0, *accumulate(lengths)]
         self._items: list[int] = []
         self._marks: list[Token] = []
         self._fresh = False
         self._count = 0
         self._quotes = 0
-        self._html = HtmlBlocks()
 
     def blocks(self) -> list[Block]:
         """Return the blocks, and a paragraph for every line outside all blocks."""
@@ -93,30 +97,12 @@ class _Reader:
             elif token.type in ("inline", "fence"):
                 first, last = _lines_of(token)
                 heading = tokens[at - 1].type == "heading_open"
-                found += [(first, block) for block in self._block(token, heading=heading)]
+                found.append((first, self._block(token, heading=heading)))
                 covered.update(range(first, last))
                 self._fresh = False
             at += 1
-        for area in self._tables:
-            line = bisect_right(self._starts, area.start) - 1
-            found += [(line, block) for block in self._table(area)]
         found += self._uncovered(covered)
         return [block for _, block in sorted(found, key=lambda pair: pair[0])]
-
-    def _table(self, area: Span) -> list[Block]:
-        """Read an HTML table; text between its cells becomes paragraphs."""
-        between: list[Block] = []
-        rows: list[list[tuple[str, Line]]] = [[]]
-        for tag, place in table_pieces(self._raw, area):
-            (token,) = _parser().parseInline(place.cut(self._raw))
-            read = _InlineReader(self._raw, place.start, place.end).read(token) or []
-            if tag == "tr":
-                rows.append([])
-            elif tag:
-                rows[-1].append((tag, _joined(read)))
-            elif any(line.text.text.strip() or line.aside for line in read):
-                between += self._html.split(Block("paragraph", tuple(read)))
-        return between + table_rows(rows)
 
     def _take_item(self, token: Token) -> None:
         self._fresh = token.type == "list_item_open"
@@ -128,11 +114,11 @@ class _Reader:
             self._items.pop()
             self._marks.pop()
 
-    def _block(self, token: Token, *, heading: bool) -> list[Block]:
+    def _block(self, token: Token, *, heading: bool) -> Block:
         first, last = _lines_of(token)
         code = token.type == "fence"
         read = self._code_lines(first, last) if code else self._inline(token, first, last)
-        block = Block(
+        return Block(
             "code" if code else "heading" if heading else "paragraph",
             tuple(read),
             tuple(self._items),
@@ -140,7 +126,6 @@ class _Reader:
             self._number(self._marks[-1]) if self._fresh and self._marks else None,
             quoted=self._quotes > 0,
         )
-        return [block] if code or heading else self._html.split(block)
 
     def _uncovered(self, covered: set[int]) -> Iterator[tuple[int, Block]]:
         for number in range(len(self._starts) - 1):
@@ -151,7 +136,7 @@ class _Reader:
     def _raw_lines(self, first: int, last: int) -> Iterator[Line]:
         start, end = self._starts[first], self._starts[last]
         for span in lines(self._text[start:end]):
-            yield Line(TrackedText.of(self._text, start + span.start, start + span.end))
+            yield Line(self._tracked.cut(start + span.start, start + span.end))
 
     def _code_lines(self, first: int, last: int) -> Iterator[Line]:
         for line in self._raw_lines(first, last):
@@ -164,7 +149,7 @@ class _Reader:
         if not mark.info:
             return None
         start = self._text.find(mark.info + mark.markup, self._starts[_lines_of(mark)[0]])
-        return TrackedText.of(self._text, start, start + len(mark.info + mark.markup))
+        return self._tracked.cut(start, start + len(mark.info + mark.markup))
 
     def _rows(self, tokens: Sequence[Token]) -> Iterator[tuple[int, Block]]:
         header: tuple[Line, ...] | None = None
@@ -175,34 +160,25 @@ class _Reader:
                 number = _lines_of(token)[0]
                 cells, cursor = [], self._starts[number]
             elif token.type == "inline":
-                _, last = _lines_of(token)
-                start = self._text.find(token.content, cursor, self._starts[last])
-                if start < 0 or not token.content:
-                    content = TrackedText(token.content, (cursor,) * len(token.content))
-                    cells.append(Line(content))
-                    continue
-                read = _InlineReader(self._text, start, self._starts[last]).read(token)
-                cursor = start + len(token.content)
-                cells.append(
-                    read[0]
-                    if read is not None and len(read) == 1
-                    else Line(TrackedText.of(self._text, start, cursor))
-                )
+                content = token.content.replace("|", "\\|")
+                start = self._text.find(content, cursor, self._starts[number + 1])
+                cursor = start + len(content)
+                cells.append(joined(_LineReader(self._tracked.cut(start, cursor)).lines()))
             elif token.type == "tr_close":
                 row, items = tuple(cells), tuple(self._items)
                 yield number, Block("row", row, items, False, None, header or (), self._quotes > 0)
                 header = header or row
 
     def _inline(self, token: Token, first: int, last: int) -> list[Line]:
-        if token.content:
-            content = token.content.split("\n", 1)[0].strip()
-            end = self._starts[first + 1]
-            start = self._text.rfind(content, self._starts[first], end)
-            if start >= 0:
-                read = _InlineReader(self._text, start, self._starts[last]).read(token)
-                if read is not None:
-                    return read
-        return list(self._raw_lines(first, last))
+        parts = []
+        for number, line in enumerate(token.content.split("\n"), first):
+            start, end = self._starts[number], self._starts[number + 1]
+            content = line.strip()
+            at = self._text.rfind(content, start, end)
+            if at < 0:  # markdown-it has replaced a character
+                return list(self._raw_lines(first, last))
+            parts += [self._tracked.cut(at, at + len(content)), TrackedText.added("\n")]
+        return _LineReader(TrackedText.joined(parts[:-1])).lines()
 
 
 def _is_quotation(mark: str, inside: str) -> bool:
@@ -210,10 +186,6 @@ def _is_quotation(mark: str, inside: str) -> bool:
 
     Double marks with spaces inside are not code. Of two single marks, the second begins another
     quotation if a space precedes it and an apostrophe has ended the first.
-
-    Args:
-        mark: One end of the code span.
-        inside: The text between its ends.
     """
     if not inside.endswith(" "):
         return False
@@ -222,11 +194,14 @@ def _is_quotation(mark: str, inside: str) -> bool:
     return mark == "`" and _QUOTATION.match(inside) is not None
 
 
-def _joined(lines: Sequence[Line]) -> Line:
-    """Join the lines of a cell."""
+def joined(lines: Sequence[Line]) -> Line:
+    """Join lines with spaces."""
+    if len(lines) == 1:
+        return lines[0]
     parts = [part for line in lines for part in (TrackedText.added(" "), line.text)][1:]
+    strong, struck = (lines[0].strong, lines[0].struck) if lines else ((), False)
     aside = tuple(item for line in lines for item in line.aside)
-    return Line(TrackedText.joined(parts), lines[0].strong if lines else (), aside)
+    return Line(TrackedText.joined(parts), strong, aside, struck)
 
 
 def _lines_of(token: Any) -> tuple[int, int]:
@@ -234,13 +209,113 @@ def _lines_of(token: Any) -> tuple[int, int]:
     return first, last
 
 
-class _InlineReader:
-    """Reads the pieces of an inline token along the raw text."""
+class _Event(NamedTuple):
+    """A range of a text that is not shown as it is; `text` is shown instead."""
 
-    def __init__(self, text: str, start: int, end: int) -> None:
+    start: int
+    end: int
+    kind: str
+    text: str = ""
+
+
+class _Scanner:
+    """Finds the mark-up inside a block in linear time."""
+
+    def __init__(self, text: str) -> None:
         self._text = text
-        self._at = start
-        self._end = end
+        self._events: list[_Event] = []
+        self._runs: dict[str, list[Span]] = {}
+        self._brackets: list[Span] = []
+        self._ticks: dict[int, list[int]] | None = None
+
+    def events(self) -> list[_Event]:
+        """Return the mark-up in order."""
+        at = 0
+        while (piece := _PIECE.search(self._text, at)) is not None:
+            at = self._take(piece, piece.lastgroup or "")
+        return sorted(self._events)
+
+    def _take(self, piece: re.Match[str], kind: str) -> int:
+        """Read a piece of mark-up; return the place after it."""
+        start, end = piece.span()
+        if kind == "newline":
+            self._add(start, end, "newline" if piece["defined"] is None else "hidden")
+        elif kind == "escaped":
+            self._add(start, end, "shown", piece[kind])
+        elif kind == "entity" and len(unescape(piece[0])) == 1:
+            self._add(start, end, "shown", unescape(piece[0]))
+        elif kind == "ticks":
+            return self._code(start, end)
+        elif kind == "comment":
+            closing = self._text.find("-->", end)
+            end = len(self._text) if closing < 0 else closing + 3
+            if closing >= 0:
+                self._add(start, end, "comment")
+        elif kind == "link":
+            self._add(start, start + 1)
+            self._add(end - 1, end)
+        elif kind == "tag" and piece[kind].lower() in _HTML_TAGS:
+            self._add(start, end, "tag", piece[kind].lower())
+        elif kind == "run":
+            self._emphasis(start, end)
+        elif kind == "open":
+            self._brackets.append(Span(start, end))
+        elif kind == "close" and self._brackets:
+            opened = self._brackets.pop()
+            address = _ADDRESS.match(self._text, start)
+            if address is not None:
+                self._add(opened.start, opened.end)
+                end = address.end()
+                self._add(start, end, "address", address["inside"])
+        return end
+
+    def _add(self, start: int, end: int, kind: str = "hidden", text: str = "") -> None:
+        self._events.append(_Event(start, end, kind, text))
+
+    def _code(self, start: int, end: int) -> int:
+        """Hide the marks around code; return the place after it."""
+        if self._ticks is None:
+            self._ticks = {}
+            for run in re.finditer("`+", self._text):
+                self._ticks.setdefault(len(run[0]), []).append(run.start())
+        known = self._ticks.get(end - start, [])
+        after = bisect_left(known, end)
+        closing = known[after] if after < len(known) else -1
+        if closing < 0 or self._text.find("\n", end, closing) >= 0:
+            return end
+        inside = self._text[end:closing]
+        if not _is_quotation(self._text[start:end], inside):
+            space = inside[:1] == inside[-1:] == " " and bool(inside.strip())
+            self._add(start, end + space)
+            self._add(closing - space, closing + end - start)
+        return closing + end - start
+
+    def _emphasis(self, start: int, end: int) -> None:
+        """Pair a run of marks with the last equal run that may open emphasis."""
+        mark = self._text[start:end]
+        before, after = self._text[start - 1 : start] or " ", self._text[end : end + 1] or " "
+        inside_word = before.isalnum() and after.isalnum()
+        if inside_word and mark[0] == "_":
+            return
+        runs = self._runs.setdefault(mark, [])
+        opens = not after.isspace() and (after.isalnum() or not before.isalnum())
+        if runs and not before.isspace() and (before.isalnum() or not after.isalnum()):
+            opened = runs.pop()
+            kind = "struck" if mark == "~~" else "strong" if len(mark) > 1 else "hidden"
+            self._add(opened.start, opened.end, kind)
+            self._add(start, end, kind if kind == "hidden" else f"/{kind}")
+            for others in self._runs.values():
+                while others and others[-1].start > opened.start:
+                    others.pop()
+        elif opens:
+            runs.append(Span(start, end))
+
+
+class _LineReader:
+    """Builds the lines of a block from its text and mark-up."""
+
+    def __init__(self, text: TrackedText) -> None:
+        self._text = text
         self._lines: list[Line] = []
         self._parts: list[TrackedText] = []
         self._length = 0
@@ -249,54 +324,42 @@ class _InlineReader:
         self._opened: int | None = None
         self._struck: list[TrackedText] = []
         self._struck_from: int | None = None
-        self._tags: list[str] = []
 
-    def read(self, token: Token) -> list[Line] | None:
-        """Return the lines; None if a piece is not found in the raw text."""
-        for child in token.children or ():
-            if not self._take(child):
-                return None
+    def lines(self) -> list[Line]:
+        """Return the lines without their mark-up."""
+        at = 0
+        for event in _Scanner(self._text.text).events():
+            self._append(self._text.cut(at, event.start))
+            at = event.end
+            self._take(event)
+        self._append(self._text.cut(at))
         self._break()
-        if self._tags:  # tags closed at the end
-            self._add(Line(TrackedText("", ())))
         return self._lines
 
-    def _take(self, token: Token) -> bool:
-        kind = token.type
-        if kind in ("softbreak", "hardbreak"):
-            ending = re.compile(r"[ \t]*\\?(?:\r\n?|\n)").match(self._text, self._at)
-            if ending is None:
-                return False
-            prefix = _LINE_START.match(self._text, ending.end())
-            assert prefix is not None
-            self._at = prefix.end()
-            # A term and its definition after a colon form one line.
-            if not self._text.startswith(": ", self._at):
-                self._break()
-            return True
-        if kind == "text_special":
-            return self._place(token.markup, token.content)
-        if kind == "text":
-            return self._place(token.content)
-        if kind == "code_inline":
-            return self._skip(token.markup) and self._code(token)
-        if kind == "html_inline":
-            return self._tag(token.content)
-        if kind == "image":
-            self._skip("![")
-            return self._place(token.content) and self._address(token.attrs.get("title"))
-        if kind == "link_open":
-            return self._skip("<" if token.markup == "autolink" else "[")
-        if kind == "link_close":
-            return self._skip(">") if token.markup == "autolink" else self._address(None)
-        if kind in ("s_open", "s_close"):
-            self._strike(opens=kind == "s_open")
-        elif kind == "strong_open":
+    def _take(self, event: _Event) -> None:
+        kind, place = event.kind, self._text.cut(event.start, event.end)
+        if kind == "newline":
+            self._break()
+        elif kind == "shown":
+            self._append(place.replaced(Span(0, len(place.text)), event.text))
+        elif kind == "strong":
             self._opened = self._length
-        elif kind == "strong_close" and self._opened is not None:
+        elif kind == "/strong" and self._opened is not None:
             self._strong.append(Span(self._opened, self._length))
             self._opened = None
-        return self._skip(token.markup)
+        elif kind in ("struck", "/struck"):
+            self._strike(opens=kind == "struck")
+        elif kind == "comment":
+            self._aside.append(place.cut(4, len(place.text) - 3).stripped())
+        elif kind == "address" and event.text.strip():
+            start = place.text.index(event.text)
+            self._aside.append(place.cut(start, start + len(event.text)).stripped())
+        elif kind == "tag":
+            self._tag(place, event.text)
+
+    def _append(self, part: TrackedText) -> None:
+        self._parts.append(part)
+        self._length += len(part.text)
 
     def _strike(self, *, opens: bool) -> None:
         """Set aside the text since the opening strike mark."""
@@ -309,82 +372,14 @@ class _InlineReader:
             self._struck += struck
             self._struck_from = None
 
-    def _place(self, raw: str, shown: str | None = None) -> bool:
-        if not raw:
-            return True
-        found = self._text.find(raw, self._at, self._end)
-        if found < 0:
-            return False
-        part = TrackedText.of(self._text, found, found + len(raw))
-        if shown is not None and shown != raw:
-            part = part.replaced(Span(0, len(raw)), shown)
-        self._append(part)
-        self._at = found + len(raw)
-        return True
-
-    def _append(self, part: TrackedText) -> None:
-        self._parts.append(part)
-        self._length += len(part.text)
-
-    def _skip(self, mark: str) -> bool:
-        found = self._text.find(mark, self._at, self._end)
-        if found < 0:
-            return False
-        self._at = found + len(mark)
-        return True
-
-    def _code(self, token: Token) -> bool:
-        mark, content = token.markup, token.content
-        start = self._text.find(content, self._at, self._end)
-        if start < 0:  # markdown-it replaces line ends with spaces
-            return False
-        end = self._text.find(mark, start + len(content), self._end)
-        if _is_quotation(mark, self._text[self._at : end]):
-            self._at -= len(mark)
-            return self._place(self._text[self._at : end + len(mark)])
-        return self._place(content) and self._skip(mark)
-
-    def _address(self, title: Any) -> bool:
-        """Read the address and the title after the text of a link."""
-        match = re.compile(r"\]\(\s*").match(self._text, self._at)
-        if match is None:
-            return False
-        depth, at = 1, match.end()
-        while at < self._end and depth:
-            char = self._text[at]
-            at += 2 if char == "\\" else 1
-            depth += (char == "(") - (char == ")")
-        inside = TrackedText.of(self._text, match.end(), at - 1).stripped()
-        self._at = at
-        if inside.text:
-            self._aside.append(inside)
-        return True
-
-    def _tag(self, content: str) -> bool:
-        found = self._text.find(content, self._at, self._end)
-        if found < 0:
-            return False
-        self._at = found + len(content)
-        if content.startswith("<!--"):
-            self._aside.append(TrackedText.of(self._text, found + 4, self._at - 3).stripped())
-            return True
-        name = _TAG_NAME.match(content)
-        if name is None or name[1].lower() not in _HTML_TAGS:
-            self._append(TrackedText.of(self._text, found, self._at))
-            return True
-        for attribute in _ATTRIBUTE.finditer(content):
-            start, end = attribute.span(1)
-            self._aside.append(TrackedText.of(self._text, found + start + 1, found + end - 1))
-        if name[1].lower() in ("s", "del", "strike"):
-            self._strike(opens=not content.startswith("</"))
-        if name[1].lower() in BREAKING:
+    def _tag(self, tag: TrackedText, name: str) -> None:
+        closing = tag.text.startswith("</")
+        for attribute in _ATTRIBUTE.finditer(tag.text):
+            self._aside.append(tag.cut(attribute.start(1) + 1, attribute.end(1) - 1))
+        if name in STRUCK:
+            self._strike(opens=not closing)
+        if name == "br":
             self._break()
-            self._tags.append(f"{'/' if content.startswith('</') else ''}{name[1].lower()}")
-        return True
-
-    def _add(self, line: Line) -> None:
-        self._lines.append(replace(line, tags=tuple(self._tags)))
-        self._tags = []
 
     def _break(self) -> None:
         struck = not any(part.text.strip(" .!") for part in self._parts) and bool(self._struck)
@@ -402,7 +397,7 @@ class _InlineReader:
                 if span.start < end and start < span.end
             )
             if line.text.strip() or self._aside:
-                self._add(Line(line, strong, tuple(self._aside), struck))
+                self._lines.append(Line(line, strong, tuple(self._aside), struck))
                 self._aside = []
             start = following
         self._parts, self._strong, self._length = [], [], 0

@@ -10,18 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,
-    MONTHS,
     NEGATIONS,
     NUMBER_WORDS,
     PREPOSITIONS,
     RELATIVES,
     SUBJECTS,
-    WEEKDAYS,
     Word,
     is_finite_verb,
     may_be_past,
@@ -41,10 +40,11 @@ _DOES = r"(?:did|does|do|was|were|is|are|has|have|had|can|will|would)"
 _MEANINGLESS_ALONE = re.compile(
     rf"\bdid so\b|^but [^,;]{{1,40}} {_DOES}(?: not|n't)?[.!]?$|(?:as well|too)[.!]$"
     rf"|^(?:and )?(?:so|neither|nor) {_DOES} [^,;]{{1,60}}[.!]?$"
+    # not "the former mayor"
+    rf"|\bthe (?:former|latter)(?:[.,;!]| (?:{_DOES}|\w+(?:ed|pt|nt|ook|ame|ost|sts|kes|ns))\b)"
     r"|^there,? (?:he|she|it|they)\b|(?<!is )(?<!was )(?<!were )\bthere(?:[.,;!]|$)",
     re.IGNORECASE,
 )
-_PAIR = re.compile(r"\bthe (?:former|latter)\b(?!-)", re.IGNORECASE)
 # Quotation marks: pronouns inside are those of the speaker. Not the "'" of "Ann 's", "'90s".
 _QUOTED = re.compile(
     r"[\"“”«»‘`]|''|(?:^|\s)'(?!(?:s|re|ve|ll|m|d|t|em|til|tis|twas)\b)(?=[^\W\d_])", re.IGNORECASE
@@ -68,7 +68,6 @@ _EXPLETIVE = re.compile(
     r"(?:that|to|who|when|because|what|whether|why|where|how|if)\b)",
     re.IGNORECASE,
 )
-_TITLES = frozenset("mr mrs ms miss dr prof sir lady lord st co".split())
 # Words for the source of a response: "The passage describes a museum. It opened in 1994."
 _SOURCE_WORDS = frozenset("passage text article summary document excerpt paragraph".split())
 # Words that begin a sentence but name nothing; most others end in "-ly".
@@ -78,37 +77,17 @@ _OPENERS = PREPOSITIONS | frozenset(
     "however moreover meanwhile still again thus therefore finally first instead according due "
     "prior while".split()
 )
-_TIMES = frozenset(map(str.lower, (*MONTHS, *WEEKDAYS))) | frozenset(
-    "day days week weeks month months year years morning afternoon evening night weekend".split()
-)
 _PLURALS = frozenset("people men women children police".split())
 _OWNED = re.compile(r"['’] ?s\b|s['’]")
-_YEAR = re.compile(r"(?:1\d|20)\d\d")
-_INDEFINITE = re.compile(r"\b(?:a|an) \w", re.IGNORECASE)
+_OBJECT = re.compile(r"\b(?!(?:of|in|on|at|by|for|with|to|from|as)\b)\w+ an? \w", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A second reading of a sentence.
-
-    Attributes:
-        text: The sentence as it may be read.
-        resolved: True if a name replaces a pronoun; False if the text begins with the previous
-            sentence.
-    """
+    """A second reading of a sentence: a name replaces the pronoun, or the previous one precedes."""
 
     text: str
     resolved: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """The subject of a sentence; `rest` is the sentence after it."""
-
-    text: str
-    plural: bool
-    named: bool
-    rest: str
 
 
 def readings(sentences: Sequence[str]) -> list[Reading | None]:
@@ -130,7 +109,7 @@ def begins_with_pronoun(sentence: str) -> bool:
 def _reading(sentence: str, before: str) -> Reading | None:
     if len(sentence) > MAX_LENGTH or len(before) > MAX_LENGTH or _QUOTED.search(sentence):
         return None
-    if _MEANINGLESS_ALONE.search(sentence) or _names_one_of_two(sentence):
+    if _MEANINGLESS_ALONE.search(sentence):
         return Reading(f"{before} {sentence}", False)
     match = _pronoun(sentence)
     pronoun = "" if match is None else match["pronoun"].lower()
@@ -145,15 +124,6 @@ def _reading(sentence: str, before: str) -> Reading | None:
     elif name.startswith("The "):
         name = f"the {name[4:]}"
     return Reading(sentence[: match.start("pronoun")] + name + sentence[match.end() :], True)
-
-
-def _names_one_of_two(sentence: str) -> bool:
-    """Return True for "the former" or "the latter" without a noun, not for "the former mayor"."""
-    match = _PAIR.search(sentence)
-    following = words(sentence[match.end() :])[:1] if match is not None else []
-    return match is not None and all(
-        may_be_verb(word.norm) or may_be_past(word.norm) for word in following
-    )
 
 
 def _pronoun(sentence: str) -> re.Match[str] | None:
@@ -186,76 +156,45 @@ def _verb_like(word: Word) -> bool:
 
 
 def _antecedent(pronoun: str, before: str) -> str | None:
-    """Return the subject of the previous sentence, if a pronoun may refer to it."""
-    subject = _subject(before)
-    if subject is None or subject.plural != (pronoun in _PLURAL):
+    """Return the words before the verb of the previous sentence, if a pronoun may mean them."""
+    opener = next(iter(words(before)), None)
+    if opener is not None and _is_opener(opener) and opener.norm not in ARTICLES:
+        before = before.partition(", ")[2]  # "In May, the council met."
+    found = words(before)
+    end = next((at for at in range(len(found)) if _ends_subject(before, found, at)), 0)
+    inside, norms = found[:end], {word.norm for word in found[:end]}
+    if not inside or norms & (_OTHER_PRONOUNS | _SOURCE_WORDS):
         return None
-    if pronoun in _PERSONAL:
-        # "Ann Cole's son left. He ...": not clear.
-        return subject.text if subject.named and "'s " not in subject.text else None
-    if pronoun in _SINGULAR:
-        titled = subject.text.split()[0].casefold().rstrip(".") in _TITLES
-        # "The council bought a tractor. It ...": the pronoun is ambiguous.
-        object_ = _INDEFINITE.search(subject.rest[:60])
-        by = object_ is not None and words(subject.rest[: object_.start()])
-        ambiguous = object_ is not None and not (by and by[-1].norm in PREPOSITIONS)
-        if titled or (ambiguous and not _INDEFINITE.match(subject.text)):
-            return None
-    return re.sub(r"^[Aa]n? ", "the ", subject.text)
-
-
-def _subject(sentence: str) -> _Subject | None:
-    """Return the words before the first verb, without openers and prepositional phrases."""
-    found = words(sentence)
-    start = _first_of_subject(sentence, found)
-    end = start
-    while end < len(found) and not _ends_subject(sentence, found, start, end):
-        end += 1
-    inside = found[start:end]
-    norms = {word.norm for word in inside}
-    if not inside or end == len(found) or norms & (_OTHER_PRONOUNS | _SOURCE_WORDS):
+    text, first = before[inside[0].start : inside[-1].end], inside[0]
+    plain = first.norm in ARTICLES | NUMBER_WORDS
+    if (
+        _OWNED.search(text)
+        or first.numeric
+        or not (plain or (first.capital and not _is_opener(first)))
+    ):
         return None
-    first, head = inside[0], inside[-1]
-    plain = first.norm in ARTICLES | NUMBER_WORDS or first.numeric
-    text = sentence[first.start : head.end]
-    several = "and" in norms
-    if not (plain or first.capital) or head.norm == "'s" or (several and _OWNED.search(text)):
-        return None  # "Ann and Bob's shop" is ambiguous
-    if "of" in norms:
-        head = inside[max(0, next(at for at, word in enumerate(inside) if word.norm == "of") - 1)]
+    head = next((a for a, b in pairwise(inside) if b.norm == "of"), inside[-1])
+    name = all(word.capital for word in inside if word.norm not in ("of", "the", "and"))
     plural_noun = head.norm.endswith("s") and not head.norm.endswith(("ss", "us", "is"))
+    plural = bool(norms & (NUMBER_WORDS | _PLURALS | {"and"}))
+    plural = plural or (plural_noun and (plain or not name or len(inside) == 1))
+    if plural != (pronoun in _PLURAL) or (pronoun in _PERSONAL and (plain or not name)):
+        return None
     if len(inside) == 1 and found[end].norm in PREPOSITIONS and not plural_noun:
-        return None  # "Unable to age", "Prior to May"
-    small = ARTICLES | PREPOSITIONS | {"'s", "and"}
-    name = not plain and all(word.capital for word in inside if word.norm not in small)
-    plural_noun = plural_noun and not (name and len(inside) > 1)
-    plural = several or head.norm in _PLURALS or first.norm in NUMBER_WORDS or plural_noun
-    named = name or (not plain and "'s" in norms)
-    rest = sentence[inside[-1].end :]
-    return _Subject(text, plural and first.norm not in ("a", "an"), named, rest)
+        return None  # "Unable to age"
+    if pronoun in _SINGULAR and _OBJECT.search(before[inside[-1].end :][:60]):
+        return None  # "The council bought a tractor. It ...": the pronoun is ambiguous
+    return re.sub(r"^[Aa]n? ", "the ", text)
 
 
-def _first_of_subject(sentence: str, found: Sequence[Word]) -> int:
-    """Return the index after an opener: "Sadly,", "In 1968", "The next day", "Last week"."""
-    start = 0
-    if found and _is_opener(found[0]) and found[0].norm not in ARTICLES | NUMBER_WORDS:
-        comma = sentence.find(", ")
-        start = next((at for at, word in enumerate(found) if word.start > comma > 0), 1)
-    for at in range(start, min(start + 4, len(found) - 1)):
-        time = found[at].norm in _TIMES or _YEAR.fullmatch(found[at].norm)
-        if time and not _verb_like(found[at + 1]):
-            return at + 1
-    return start
-
-
-def _ends_subject(sentence: str, found: Sequence[Word], start: int, at: int) -> bool:
+def _ends_subject(sentence: str, found: Sequence[Word], at: int) -> bool:
     word = found[at]
-    if at == start:
+    if at == 0:
         return word.norm in AUXILIARIES | NEGATIONS
     before = found[at - 1]
-    between = sentence[before.end : word.start]
-    shortened = before.norm in _TITLES and between.strip() == "."
-    if any(char in ",;:()—–." for char in between) and not shortened:
+    between = sentence[before.end : word.start].strip()
+    shortened = between == "." and len(before.norm) <= 3  # "Mr. Quist"
+    if not shortened and any(char in ",;:()—–." for char in between):
         return True
     if word.norm in (PREPOSITIONS | RELATIVES | NEGATIONS) - {"of"} or word.norm == "but":
         return True

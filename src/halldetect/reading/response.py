@@ -18,7 +18,6 @@ from halldetect.reading.assertions import (
     names_topic,
     no_assertion,
 )
-from halldetect.reading.cells import read_code, read_row
 from halldetect.reading.citations import (
     remove_citations,
     remove_openers,
@@ -33,10 +32,12 @@ from halldetect.reading.lead_ins import (
     is_independent,
     label_of,
     needs_lead_in,
+    read_code,
+    read_row,
     strip_end,
     with_lead_in,
 )
-from halldetect.reading.markdown import read_blocks
+from halldetect.reading.markdown import joined, read_blocks
 from halldetect.reading.normalise import normalised, unreadable
 from halldetect.reading.sentences import sentences, sentences_of
 from halldetect.reading.words import may_be_verb, words
@@ -51,8 +52,8 @@ _DEFINITION = re.compile(r"\[\^?[\w-]{1,12}\]:\s*")
 _IRONY = re.compile(r"(?<!\s)\s+/s\s*$|(?<=[.!])\s*[❌✗✘👎🚫]\ufe0f?\s*$")
 _NUMBERED_SOURCE = re.compile(r"\s*\[\^?[\w-]{1,12}\]")
 _WHITE_SPACE = re.compile(r"\s{50,}")
-# A long line without a sentence end, and a line that begins mid-sentence.
-_WRAPPED = re.compile(r".{50,}[^.!?:;\s]", re.DOTALL)
+# A longer line without a sentence end continues in a line that begins mid-sentence.
+_MIN_WRAPPED = 50
 _CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 _LINK_TITLE = re.compile(r"\S+\s+[\"'(](.+)[\"')]\s*")
 _UNTICKED = "an unticked box: it is not clear if this is said or denied"
@@ -78,14 +79,7 @@ def read_units(
 
 @dataclass(frozen=True, slots=True)
 class _LineStart:
-    """A line without the marks at its start.
-
-    Attributes:
-        text: The rest of the line.
-        strong: The bold ranges.
-        item: True for the first line of a list item.
-        problem: Why it cannot be judged.
-    """
+    """A line without the marks at its start; `item` is True for the first line of a list item."""
 
     text: TrackedText
     strong: list[Span]
@@ -379,19 +373,16 @@ def _statements_of_mark_up(aside: TrackedText) -> Iterator[TrackedText]:
 
 def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines; join those broken only because of their length."""
-    pending: Line | None = None
+    pending: list[Line] = []
+    length = 0
     for line in lines:
-        if pending is None:
-            pending = line
-        elif (
-            _WRAPPED.fullmatch(pending.text.text.rstrip())
-            and _CONTINUES.match(line.text.text)
-            and pending.struck == line.struck
-        ):
-            joined = TrackedText.joined([pending.text, TrackedText.added(" "), line.text])
-            pending = Line(joined, pending.strong, (*pending.aside, *line.aside), line.struck)
-        else:
-            yield pending
-            pending = line
-    if pending is not None:
-        yield pending
+        before = pending[-1].text.text.rstrip() if pending else ""
+        wrapped = length > _MIN_WRAPPED and not before.endswith((".", "!", "?", ":", ";"))
+        if not (wrapped and _CONTINUES.match(line.text.text) and pending[-1].struck == line.struck):
+            if pending:
+                yield joined(pending)
+            pending, length = [], 0
+        pending.append(line)
+        length += len(line.text.text)
+    if pending:
+        yield joined(pending)

@@ -24,9 +24,23 @@ _SHORTENED = frozenset(
     "univ viz vols wash".split()
 )
 _SHORT_WORDS = frozenset(
-    "ago all at axe bat bed bee bin bro bus can cap car cod cow day dig fed how ill in lab leg low "
-    "me met mum no ok ore pen pet pin pop pub raw row sat saw sir so sub sum sun tax ten vet wig "
-    "win yea".split()
+    "ago all app at axe bat bed bee bin bro bus can cap car cod cow day dig fed how ill in lab leg "
+    "low me met mum no ok ore pen pet pin pop pub raw row sat saw sir so sub sum sun tax ten vet "
+    "wig win yea".split()
+)
+# A full stop after a unit or "p.m." ends a sentence before a word that begins one, and a full stop
+# after a letter that labels a thing does: "at gate B. Helmets are free."
+_LABELLED = (
+    "gate room hall platform terminal zone block building section class group type plan option"
+)
+_STARTS = (
+    "The A An It Its He She They His Her Their This That These Those There In On At For But And If "
+    "No All Each We You When After Before"
+)
+_AFTER_UNIT = re.compile(
+    r"(?:\b[ap]\.m\.|\d ?(?:m|km|cm|mm|kg|g|l|h|min|mi|ft|lb|oz|ha)\.)"
+    rf"(?=\s+(?:{_STARTS.replace(' ', '|')})\b)"
+    rf"|\b(?:{_LABELLED.replace(' ', '|')}) [A-Z]\.(?=\s+[A-Z][a-z])"
 )
 # A footnote mark right after a full stop belongs to the sentence before it. So do numbers after a
 # space, unless the sentences of the line begin with such numbers.
@@ -35,7 +49,7 @@ _CITATIONS = re.compile(r"(?:\s?\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\])+(?=\s|$)"
 # A lone list mark, which is never a sentence: "1.", "(a)", "IV.", "12)".
 _MARK_ALONE = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]{1,2}")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-WINDOW = 4_000
+WINDOW = 1_000
 
 
 def read_document(text: str) -> Document:
@@ -78,7 +92,8 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
 def _sentences_of_line(text: str, line: Span) -> list[Span]:
     content = line.cut(text)
     ends = set(_ends(content))
-    ends |= {match.end() for match in _WIDE_STOP.finditer(content)}
+    for stop in (_WIDE_STOP, _AFTER_UNIT):
+        ends |= {match.end() for match in stop.finditer(content)}
     ends |= {
         match.end() for match in _FULL_STOP.finditer(content) if _ends_sentence(*match.groups())
     }

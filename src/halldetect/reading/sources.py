@@ -8,13 +8,13 @@ text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import compress, groupby
+from string import ascii_lowercase, ascii_uppercase
 
 from halldetect.reading.document import Block, Document, Span, TrackedText
-from halldetect.reading.html_page import table_areas
+from halldetect.reading.html_page import STRUCK
 from halldetect.reading.markdown import read_blocks
 from halldetect.reading.normalise import is_plain, normalised
 from halldetect.reading.references import begins_with_pronoun
@@ -23,15 +23,47 @@ from halldetect.reading.structured import Statement, read_records, row_text
 
 Area = tuple[Span, list[Statement]]
 
-_SPEAKER = re.compile(r"([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,2}|Q|A):\s+\S")
+_SPEAKER = re.compile(r"([A-Z][\w.'’-]{0,40}(?: [A-Z][\w.'’-]{0,40}){0,2}|Q|A):\s+\S")
 # A text with fewer turns is a list of labels and values.
 MIN_TURNS = 3
 # "Kell bridge" is a title; "notes.txt", "report.pdf, page 3" and "Document 2" are not.
 _TITLE = re.compile(r"(?!Document \d+$)(?!.*\.\w{2,5}\b)(?=.*[^\W\d_]{3})[^\W\d_][^\n]{2,120}")
 
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+_HIDING = re.compile(r"<!--|(?<!~)~~(?![~\s])|<(?P<name>[a-z][a-z0-9]*)\b[^<>]*>")
+_NOT_SHOWN = re.compile(
+    r"\shidden(?=[\s/>=])|\sstyle\s*=\s*[\"'][^\"']*(?:display\s*:\s*none|visibility\s*:\s*hidden)"
+)
+_UNTRUE = r"(?:false|untrue|incorrect|not true|wrong|inaccurate|myths?|misconceptions?|lies)"
+# "The following statements are false:", "Common myths about the ferry:", "Myth: It is free."
+_DENIAL = re.compile(
+    rf"\bfollowing\b[^.]{{0,60}}\b(?:is|are|was|were)\s+(?:all\s+|both\s+)?{_UNTRUE}[\W_]*$"
+    rf"|^[\W_]*(?:(?:common|popular)\s+)?{_UNTRUE}(?:\s+(?:claim|statement|rumou?r)s?)?"
+    r"(?:\s+about\s[\w ]{1,40})?[*_]*:[\W_]*$",
+    re.IGNORECASE,
+)
+_FALSE_LABEL = re.compile(
+    r"[\W_]*(?:false|untrue|not true|myth|hoax|misconception)[*_]*:[*_\s]", re.IGNORECASE
+)
+_MAX_DENIAL = 300
+# The rest of a paragraph, or the next one; a list is one paragraph.
+_PARAGRAPH = re.compile(
+    r"[ \t]*(?:\n\s*)?(?:[ \t]*[^\s][^\n]*\n?)+"
+    r"(?:\s*\n[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t][^\n]*)*"
+)
+
 
 def read_source(text: str) -> Document:
-    """Read a source document into sentences, some with a different reading."""
+    """Read a source document into sentences, some with a different reading.
+
+    Text that a reader does not see, or that is struck out or declared false, is left out.
+    """
+    document = _read(text)
+    hidden = [*_hidden(text), *_denied(document)]
+    return _without(document, hidden) if hidden else document
+
+
+def _read(text: str) -> Document:
     speakers = _speakers(text)
     records = None if speakers else read_records(text)
     if records is not None:
@@ -71,6 +103,55 @@ def with_title(document: Document, name: str) -> Document:
     return replace(document, readings=(f"{name}: {readings[0] or first}", *readings[1:]))
 
 
+def _hidden(text: str) -> Iterator[Span]:
+    """Yield comments, struck text and elements that are not displayed, in order."""
+    lowered = text.translate(_LOWER)
+    missing: set[str] = set()
+    at = 0
+    while (mark := _HIDING.search(lowered, at)) is not None:
+        at, name = mark.end(), mark["name"]
+        closing = {"<!--": "-->", "~~": "~~"}.get(mark[0], f"</{name}>")
+        shown = name is not None and name not in STRUCK and not _NOT_SHOWN.search(mark[0])
+        end = -1 if shown or closing in missing else lowered.find(closing, at)
+        if end < 0 and not shown:
+            missing.add(closing)
+        elif end >= 0 and (mark[0] != "~~" or "\n\n" not in text[at:end]):
+            at = end + len(closing)
+            yield Span(mark.start(), at)
+
+
+def _denied(document: Document) -> Iterator[Span]:
+    """Yield what a sentence declares false: the rest of its paragraph, or the next one."""
+    text, end = document.text, 0
+    for sentence in document.sentences:
+        said = sentence.cut(text)
+        if sentence.start < end or len(said) > _MAX_DENIAL:
+            continue
+        if _FALSE_LABEL.match(said):
+            yield sentence
+        elif _DENIAL.search(said) and (block := _PARAGRAPH.match(text, sentence.end)) is not None:
+            end = block.end()
+            yield Span(sentence.end, end)
+
+
+def _without(document: Document, hidden: Sequence[Span]) -> Document:
+    """Leave out the hidden parts, which are in order; the rest of a sentence is its reading."""
+    seen = bytearray(b"\1") * len(document.text)
+    for part in hidden:
+        seen[part.start : part.end] = bytes(len(part))
+    kept: list[tuple[Span, str]] = []
+    readings = document.readings or (None,) * len(document.sentences)
+    for span, reading in zip(document.sentences, readings, strict=True):
+        raw = span.cut(document.text)
+        shown = "".join(compress(raw, seen[span.start : span.end]))
+        if shown == raw or not ("~~" in (reading or raw) or "<" in (reading or raw)):
+            shown = (reading or raw) if any(seen[span.start : span.end]) else ""
+        if any(map(str.isalnum, shown)):
+            kept.append((span, " ".join(shown.split())))
+    sentences_, said = zip(*kept, strict=True) if kept else ((), ())
+    return replace(document, sentences=sentences_, readings=said)
+
+
 def _reading(text: str, sentence: Span, speakers: dict[int, tuple[int, str]]) -> str | None:
     """Return the sentence with its speaker and plain letters, if that changes it."""
     raw = sentence.cut(text)
@@ -98,31 +179,36 @@ def _speakers(text: str) -> dict[int, tuple[int, str]]:
 
 def _tables(text: str) -> Iterator[Area]:
     """Yield Markdown and HTML tables, read like those of a response."""
-    if "|" not in text and "<table" not in text.casefold():
+    lowered = text.translate(_LOWER)
+    if "|" not in text and "<table" not in lowered:
         return
-    html = table_areas(text)
+    at = 0
     for is_row, group in groupby(read_blocks(text), key=lambda block: block.kind == "row"):
         rows: list[Statement] = []
         for block in group if is_row else ():
             spans = [span for line in block.lines if (span := line.text.raw_span()) is not None]
-            place = Span(spans[0].start, spans[-1].end) if spans else None
-            if place is not None and _table_of(html, place) is None:  # a row of Markdown is a line
-                end = text.find("\n", place.end)
-                start = text.rfind("\n", 0, place.start) + 1
-                place = trimmed(text, start, len(text) if end < 0 else end)
-            if place is not None:
-                rows.append((place, _row(block)))
-        if rows:
-            first, last = (_table_of(html, place) or place for place, _ in (rows[0], rows[-1]))
-            yield Span(first.start, last.end), rows
+            if spans:
+                rows.append((Span(spans[0].start, spans[-1].end), _row(block)))
+        if not rows:
+            continue
+        first, last = rows[0][0].start, rows[-1][0].end
+        start, end = text.rfind("\n", at, first) + 1, text.find("\n", last)
+        if text[start:first].strip(" \t|>"):  # not a Markdown row: it has tags
+            start, end = lowered.rfind("<table", at, first), lowered.find("</table", last)
+            end = lowered.find(">", end) + 1
+        else:
+            rows = [(_line_of(text, place), said) for place, said in rows]
+        at = len(text) if end < 0 else end
+        yield Span(max(start, 0), at), rows
 
 
-def _table_of(html: list[Span], row: Span) -> Span | None:
-    at = bisect_right(html, row) - 1
-    return html[at] if at >= 0 and row.start < html[at].end else None
+def _line_of(text: str, place: Span) -> Span:
+    end = text.find("\n", place.end)
+    start = text.rfind("\n", 0, place.start) + 1
+    return trimmed(text, start, len(text) if end < 0 else end) or place
 
 
 def _row(block: Block) -> str:
-    cells = [normalised(line.text).text.strip() for line in block.lines]
+    cells = ["" if line.struck else normalised(line.text).text.strip() for line in block.lines]
     header = [normalised(line.text).text.strip() for line in block.header]
     return row_text(header, cells)

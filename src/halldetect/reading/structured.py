@@ -28,6 +28,8 @@ _HOURS = re.compile(r"\b(\d\d?):(\d\d?) ?[-–] ?(\d\d?):(\d\d?)\b")
 MAX_DEPTH = 50
 # A longer record of a list is read field by field.
 MAX_RECORD = 300
+# Every value is read with its names, so a longer name is cut.
+MAX_KEY = 200
 _FIELD = re.compile(
     r"(?P<item>- +)?(?P<key>[^\W_][^:#.?!\"]{0,39}|\"[^\"]{1,40}\"):(?:[ \t]+(?P<value>.+))?"
 )
@@ -80,7 +82,7 @@ def _readable(value: str) -> str:
 
 
 def _spaced(key: str) -> str:
-    return re.sub(r"[_-]+|(?<=[a-z])(?=[A-Z][a-z]{2})", " ", key)
+    return re.sub(r"[_-]+|(?<=[a-z])(?=[A-Z][a-z]{2})", " ", key[:MAX_KEY])
 
 
 def _joined(path: str, key: str) -> str:
@@ -127,12 +129,7 @@ class _JsonReader:
     ) -> None:
         """Read the value that begins with a token.
 
-        Args:
-            token: The first token of the value.
-            path: The path of the value.
-            start: The start of its key, or of the value without one.
-            list_path: The path of the list that it is in; None outside a list.
-            depth: The number of containers around it.
+        `start` is the start of its key, `list_path` the path of the list that it is in, if any.
         """
         if depth > MAX_DEPTH:
             raise RecursionError
@@ -180,15 +177,10 @@ def _decoded(text: str, token: re.Match[str]) -> TrackedText:
 
 
 def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
-    """Return a row as text: "Kettles: Q1 2025 14,200; Q2 2025 15,620."
-
-    Args:
-        header: The header cells; empty for the header row.
-        cells: The cells of the row.
-    """
+    """Return a row as text: "Kettles: Q1 2025 14,200; Q2 2025 15,620." A header row has none."""
     if not header:
         return ", ".join(filter(None, cells))
-    names = [*header[1:], *[""] * len(cells)]
+    names = [*(name[:MAX_KEY] for name in header[1:]), *[""] * len(cells)]
     named = [f"{name} {cell}".strip() for name, cell in zip(names, cells[1:], strict=False) if cell]
     values = "; ".join(named)
     subject = cells[0] if cells else ""
