@@ -221,7 +221,7 @@ class CheckResult(Result):
     """The answer to a check; the forms are null unless the request includes them."""
 
     request_id: str
-    view: dict[str, Any] | None
+    view: list[Any] | None
     markdown: str | None
     html: str | None
 
@@ -240,3 +240,11 @@ class ReviewAnswer(BaseModel):
     decisions: list[Decision] = []
     reviewer: str | None = None
     updated: str | None = None
+    verdict: Verdict | None = Field(
+        default=None, description="By the decisions; null if they do not settle it."
+    )
+
+    @property
+    def by_claim(self) -> dict[int, str]:
+        """The decisions by number of the claim."""
+        return {item.claim: item.decision for item in self.decisions}

@@ -142,6 +142,12 @@ def read_file(path: Path, what: str) -> str:
     return "\n\n".join(_file_pages(path, what))
 
 
+def read_bytes(data: bytes, name: str) -> str:
+    """Return the text of a file whose contents are known; its name tells HTML from text."""
+    html = Path(name).suffix.lower() in HTML_ENDINGS
+    return "\n\n".join(_pages(data, repr(name), html=html))
+
+
 def _file_pages(path: Path, what: str) -> list[str]:
     """Return the pages of a PDF file, or the text of any other file."""
     try:

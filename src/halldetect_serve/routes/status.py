@@ -21,7 +21,7 @@ from halldetect import __version__
 from halldetect.cli import demo
 from halldetect.errors import ServiceError
 from halldetect.render.comparison_views import COMPARISON_STYLE
-from halldetect.render.html import SCRIPTS, VIEW_STYLES
+from halldetect.render.html import SCRIPT, VIEW_STYLES
 from halldetect.render.html_page import asset
 from halldetect.render.repair_views import REPAIR_STYLE
 from halldetect.verification.presets import describe_verifier
@@ -148,7 +148,7 @@ def static_files() -> dict[str, bytes]:
     """Return the files of the page by name; the report view is shared with HTML reports."""
     folder = resources.files("halldetect_serve") / "page"
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in (INDEX, *FILES)}
-    shared = (*VIEW_STYLES, COMPARISON_STYLE, REPAIR_STYLE, *SCRIPTS)
+    shared = (*VIEW_STYLES, COMPARISON_STYLE, REPAIR_STYLE, SCRIPT)
     texts |= {name: asset(name) for name in shared}
     texts[EXAMPLE] = json.dumps(
         {"source": [demo.SOURCE], "response": demo.RESPONSE, "question": demo.QUESTION}
