@@ -92,7 +92,8 @@ export class History {
       ? "No report fits."
       : "Nothing is kept yet. Tick “Keep in the history” when you check.";
     this.delete.hidden = !(some && this.mayDelete);
-    const what = `all ${plural(this.total, "report")}${filtered ? " that fit" : ""}`;
+    const all = plural(this.total ?? 0, filtered ? "matching report" : "report");
+    const what = this.total > 1 ? `all ${all}` : all;
     this.delete.textContent = `Delete ${chosen ? plural(chosen, "report") : what}`;
   }
 
