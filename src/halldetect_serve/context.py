@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,6 @@ from halldetect_serve.settings import EMBEDDED, CheckSettings, ServiceSettings
 from halldetect_serve.worker.process import FinishedReport, Job
 from halldetect_serve.worker.scheduler import PendingJob, Scheduler
 
-log = logging.getLogger("halldetect_serve")
 # Seconds between comments in an event stream; they keep the connection open.
 KEEP_ALIVE_SECONDS = 10.0
 KEEP_ALIVE_COMMENT = b":\n\n"
@@ -108,9 +106,6 @@ def submit(
     configuration = resolve_options(context.settings.checks, options)
     limit = context.settings.limits.timeout
     timeout = min(limit, options.timeout_seconds or limit)
-    if context.settings.log_text:
-        for pair in pairs:
-            log.info("source %r response %r", pair.source, pair.response)
     job = Job(configuration, tuple(pairs), watch, repair, judge_from)
     return context.worker.submit(job, timeout)
 

@@ -11,9 +11,6 @@ _WORKER_GAUGES = {
     "up": "1 while the worker answers.",
     "queued": "Pairs that wait to be checked.",
     "running": "Pairs being checked.",
-    "batches": "Batches since the worker started.",
-    "pairs": "Pairs of source and response since the worker started.",
-    "shared": "Pairs that joined an equal one that was waiting or being checked.",
 }
 _SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 

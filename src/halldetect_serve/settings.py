@@ -128,7 +128,6 @@ class ServiceSettings:
         port: port to serve on; 0 chooses a free one.
         tokens: the file with the tokens, which requests need if `auth` is True.
         origins: web sites whose scripts may call the API.
-        log_text: True to log sources and responses.
     """
 
     storage: StorageSettings
@@ -140,7 +139,6 @@ class ServiceSettings:
     limits: Limits = field(default_factory=Limits)
     upstream: UpstreamSettings | None = None
     origins: tuple[str, ...] = ()
-    log_text: bool = False
 
     def __post_init__(self) -> None:
         if not self.auth and not is_loopback(self.host):
