@@ -63,10 +63,12 @@ class ChatRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CheckedChoice:
-    """One choice with its report, the fields on its storage, and the dict of its repair."""
+    """One choice with the texts that were judged, its report, its storage and its repair."""
 
     index: int
     choice: Choice
+    checked: dict[str, str]
+    message: dict[str, Any]
     report: FinishedReport
     stored: dict[str, Any]
     has_unjudged_call: bool
@@ -77,16 +79,17 @@ class CheckedChoice:
         cls, index: int, choice: Choice, report: FinishedReport, stored: dict[str, Any]
     ) -> CheckedChoice:
         """Return a choice with its report; look for arguments of tools that no claim covers."""
-        texts, unjudged = choice.checked.get("tool_calls", ""), False
+        checked, unjudged = choice.checked, False
+        texts = checked.get("tool_calls", "")
         claims = Report.from_json(report.json).claims if texts else ()
         spans = [claim.span for claim in claims if claim.span is not None]
-        end = len(choice.text) - len(texts)
+        end = len("\n\n".join(checked.values())) - len(texts)
         for text in texts.split("\n\n"):
             start, end = end, end + len(text)
             covered = any(span.start < end and span.end > start for span in spans)
             unjudged |= bool(text.strip()) and not covered
             end += 2
-        return cls(index, choice, report, stored, unjudged)
+        return cls(index, choice, checked, choice.message(), report, stored, unjudged)
 
     @property
     def verdict(self) -> str:
@@ -97,7 +100,7 @@ class CheckedChoice:
         """Return True if the operator blocks such an answer, or the check failed."""
         reason = self.report.overview["reason"] or ""
         # A choice without text, such as a call without arguments, has nothing to block.
-        if self.verdict == "uncheckable" and block_unchecked and self.choice.text.strip():
+        if self.verdict == "uncheckable" and block_unchecked and self.checked:
             return True
         if self.verdict == "uncheckable" and reason not in ASSERTS_NOTHING:
             return reason.startswith(CHECK_FAILED)
@@ -115,7 +118,7 @@ class CheckedChoice:
             "reason": report.reason,
             "claims": [_claim_annotation(claim) for claim in report.claims],
             "unchecked": plain(report.left_out),
-            "checked_fields": list(self.choice.checked),
+            "checked_fields": list(self.checked),
             "unchecked_fields": self.choice.unchecked_fields,
             **self.stored,
         }
