@@ -43,6 +43,8 @@ STYLES = (*VIEW_STYLES, "sheet.css")
 # Documents with more characters in total are not printed.
 _MAX_SOURCE = 20_000
 _MAX_PASSAGE = 700
+# More claims are hidden at first: a browser takes long to lay out thousands (`report.js`).
+_SHOWN_CARDS = 200
 MAX_QUOTE = 320
 _LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
 
@@ -136,6 +138,7 @@ def view(report: Report, passages: Passages | None = None) -> str:
         lines=list(filter(None, (score_line(report), citation_line(report), paper_line(report)))),
         chips=[(state, STATE_SYMBOL[state], counts[state]) for state in STATES if counts[state]],
         claims=list(map(claim_row, items)),
+        shown=_SHOWN_CARDS,
         response=shown_blocks(report.response, _response_marks(report)),
         documents=[
             (document_name(report, place), len(text), shown_blocks(text, marks))

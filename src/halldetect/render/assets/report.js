@@ -3,6 +3,8 @@
 const SYMBOLS = { contradicted: "✗", unsupported: "?", unclear: "~", uncheckable: "–", supported: "✓" };
 const VERDICT_SYMBOLS = { hallucinated: "✗", abstained: "○", uncheckable: "–", faithful: "✓" };
 const THEME_KEY = "halldetect-theme";
+// As many as the server shows at first (html.py); the browser takes long to lay out thousands.
+const SHOWN_CARDS = 200;
 
 /** Builds an element; attribute values and children are data, never markup. */
 function element(tag, attributes = {}, ...children) {
@@ -55,6 +57,8 @@ class ReportView {
   constructor(root) {
     this.root = root;
     this.selected = null; // the number of the open claim
+    this.state = ""; // of the claims that are listed; all of them
+    this.limit = SHOWN_CARDS;
     this.ends = new AbortController();
     this.scroller = root.querySelector(".scroller");
     this.cards = new Map(); // by number, the most urgent first
@@ -104,6 +108,8 @@ class ReportView {
     } else if (button?.matches(".card h3 button")) {
       const claim = Number(button.closest(".card").dataset.claim);
       this.select(this.selected === claim ? null : claim);
+    } else if (button?.matches(".more")) {
+      this.list(this.limit + SHOWN_CARDS);
     } else if (button?.matches(".chip")) {
       this.filter(button);
     } else if (button?.matches(".show")) {
@@ -120,16 +126,19 @@ class ReportView {
     this.selected = claim;
     const card = this.expand(claim, true);
     this.root.classList.toggle("choosing", claim !== null);
-    for (const node of this.root.querySelectorAll("span[data-claims]")) {
-      const mine = node.dataset.claims.split(" ").includes(String(claim));
-      const { state } = mine ? card.dataset : node.dataset;
-      node.classList.remove(...Object.keys(SYMBOLS));
-      node.classList.add(state);
-      node.classList.toggle(node.matches(".use") ? "focus" : "selected", mine);
+    // Only these nodes change: to touch thousands takes the browser seconds.
+    for (const node of this.root.querySelectorAll("[data-claims]:is(.focus, .selected)")) {
+      node.classList.remove("focus", "selected", ...Object.keys(SYMBOLS));
+      node.classList.add(node.dataset.state);
+    }
+    for (const node of this.root.querySelectorAll(`span[data-claims~="${claim}"]`)) {
+      node.classList.remove(node.dataset.state);
+      node.classList.add(node.matches(".use") ? "focus" : "selected", card.dataset.state);
     }
     if (!quiet) setAddress(claim === null ? location.pathname + location.search : `#claim-${claim}`);
     if (!card) return;
-    if (card.hidden) this.filter(this.root.querySelector(".chip.all"));
+    if (this.isOut(card)) this.filter(this.root.querySelector(".chip.all"));
+    card.hidden = false;
     if (quiet) return;
     card.scrollIntoView({ block: "nearest" });
     // Side by side, the passage comes into view as well; on a phone only its card.
@@ -153,14 +162,30 @@ class ReportView {
 
   /** Shows the claims of the state of a button, or all of them. */
   filter(chip) {
-    const { state } = chip.dataset;
+    this.state = chip.dataset.state;
     for (const other of chip.parentNode.children) other.setAttribute("aria-pressed", String(other === chip));
-    const out = (number) => Boolean(state) && this.cards.get(Number(number)).dataset.state !== state;
-    for (const [number, card] of this.cards) card.hidden = out(number);
     for (const node of this.root.querySelectorAll(".response [data-claims]")) {
-      node.classList.toggle("faded", node.dataset.claims.split(" ").every(out));
+      const out = node.dataset.claims.split(" ").every((number) => this.isOut(this.cards.get(Number(number))));
+      node.classList.toggle("faded", out);
     }
-    if (this.selected !== null && out(this.selected)) this.select(null);
+    this.list(SHOWN_CARDS);
+    if (this.selected !== null && this.isOut(this.cards.get(this.selected))) this.select(null);
+  }
+
+  isOut(card) {
+    return this.state !== "" && card.dataset.state !== this.state;
+  }
+
+  /** Lists the first claims that the filter lets through. */
+  list(limit) {
+    this.limit = limit;
+    const [inside, outside] = [[], []];
+    for (const card of this.cards.values()) (this.isOut(card) ? outside : inside).push(card);
+    for (const card of outside) card.hidden = true;
+    inside.forEach((card, place) => {
+      card.hidden = place >= limit;
+    });
+    this.root.querySelector(".more").hidden = inside.length <= limit;
   }
 
   /** Goes to the claim the address names. */
