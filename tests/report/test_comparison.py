@@ -75,7 +75,7 @@ def test_the_views_show_both_sides_and_escape_them() -> None:
     page = comparison_html(compared)
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; costs six euros." in page
-    assert "No matching claim in B." in page
+    assert "No matching sentence in B." in page
     view = comparison_view(compared)
     assert [side["verdict"] for side in view["sides"]] == ["hallucinated", "faithful"]
     text = comparison_terminal(compare(report(A), report(B)), width=80, color=False)

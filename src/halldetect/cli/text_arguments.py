@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import sys
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,8 @@ _WEB_ADDRESS = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 _MAX_NAME_LENGTH = 255
 _FETCH_SECONDS = 30.0
 _MAX_FETCHED = 20_000_000
+# The share of ASCII from which bytes are taken for Latin-1.
+_MIN_ASCII = 0.8
 
 
 class TextArguments:
@@ -176,7 +179,10 @@ def _pages(data: bytes, place: str, *, html: bool, encoding: str | None = None) 
 
 
 def _decode(data: bytes, place: str, encoding: str | None = None) -> str:
-    """Decode UTF-8, or the encoding of a byte order mark, else that of a server."""
+    """Decode UTF-8, or the encoding of a byte order mark, else that of a server.
+
+    Text that is almost all ASCII but not UTF-8 is Latin-1 as Windows writes it.
+    """
     try:
         encoding = codecs.lookup(encoding or "utf-8").name
         "".encode(encoding)
@@ -189,6 +195,10 @@ def _decode(data: bytes, place: str, encoding: str | None = None) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
+        ascii_bytes = len(data.translate(None, bytes(range(128, 256))))
+        if encoding == "utf-8" and ascii_bytes >= _MIN_ASCII * len(data):
+            with suppress(UnicodeDecodeError):
+                return data.decode("cp1252")
         raise InputError(
             f"{place} is not {encoding.removesuffix('-sig').upper()} text "
             f"(byte {error.start}); convert it first, for example with iconv -t UTF-8"

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from halldetect.inputs import ASSERTS_NOTHING
 from halldetect.preparation import CHECK_FAILED
+from halldetect.render.passages import Passages
 from halldetect.report import ClaimReport, Report
 from halldetect.report.json_form import plain
 from halldetect_serve.error_responses import service_error
@@ -109,6 +110,7 @@ class CheckedChoice:
     def annotation(self, action: str) -> dict[str, Any]:
         """Return the entry of this choice in the field `halldetect` of the answer."""
         report = Report.from_json(self.report.json)
+        passages = Passages(report)
         entry = {
             "index": self.index,
             "action": action,
@@ -116,7 +118,7 @@ class CheckedChoice:
             "score": report.score,
             "threshold": report.threshold,
             "reason": report.reason,
-            "claims": [_claim_annotation(claim) for claim in report.claims],
+            "claims": [_claim_annotation(claim, report, passages) for claim in report.claims],
             "unchecked": plain(report.left_out),
             "checked_fields": list(self.checked),
             "unchecked_fields": self.choice.unchecked_fields,
@@ -133,11 +135,11 @@ class CheckedChoice:
         return entry
 
 
-def _claim_annotation(claim: ClaimReport) -> dict[str, Any]:
-    fields, passage = plain(claim), None
-    if claim.proof is not None:
-        proof = plain(claim.proof)
-        passage = {name: proof[name] for name in ("text", "document", "span")}
+def _claim_annotation(claim: ClaimReport, report: Report, passages: Passages) -> dict[str, Any]:
+    fields, passage, span = plain(claim), None, passages.span(claim)
+    if claim.proof is not None and span is not None:
+        text = span.cut(report.documents[claim.proof.document])
+        passage = {"text": text, "document": claim.proof.document, "span": plain(span)}
     names = ("text", "span", "status", "support", "reason")
     return {**{name: fields[name] for name in names}, "passage": passage}
 
