@@ -55,12 +55,9 @@ def tree(markup: str) -> list[Any]:
 
 def report_forms(text: str, wanted: list[Form]) -> dict[str, Any]:
     """Return the wanted forms of a report, given as JSON; the others are None."""
-    forms: dict[str, Any] = dict.fromkeys(map(str, Form))
-    if not wanted:
-        return forms
-    report = Report.from_json(text)
-    renderers = {Form.VIEW: report_tree, Form.MARKDOWN: markdown, Form.HTML: html}
-    return forms | {str(form): renderers[form](report) for form in wanted}
+    renderers: dict[str, Any] = {"view": report_tree, "markdown": markdown, "html": html}
+    report = Report.from_json(text) if wanted else None
+    return {name: draw(report) if name in wanted else None for name, draw in renderers.items()}
 
 
 def report_tree(report: Report) -> list[Any]:

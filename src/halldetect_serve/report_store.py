@@ -111,12 +111,8 @@ class ReportStore:
         query = sa.select(*_LISTED).select_from(_REVIEWED).where(*conditions)
         query = query.order_by(*_NEWEST_FIRST).limit(limit + 1)
         if before is not None:
-            created, _, id = before.partition("~")
-            try:
-                last = sa.tuple_(sa.literal(float(created)), sa.literal(id))
-            except ValueError:
-                message = "before: not a cursor of this list"
-                raise service_error("invalid_request", message) from None
+            created, _, id = before.partition("~")  # ListQuery has checked its form
+            last = sa.tuple_(sa.literal(float(created)), sa.literal(id))
             query = query.where(sa.tuple_(reports.c.created, reports.c.id) < last)
         with self.database.reading() as connection:
             rows = connection.execute(query).all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -24,12 +23,8 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-class Form(StrEnum):
-    """A form of the report that an answer may include besides the JSON."""
-
-    VIEW = "view"
-    MARKDOWN = "markdown"
-    HTML = "html"
+# A form of the report that an answer may include besides the JSON.
+Form = Literal["view", "markdown", "html"]
 
 
 class _Request(BaseModel):
@@ -82,7 +77,7 @@ class Item(_Request):
 class CheckRequest(Item, CheckOptions):
     """One response and its source."""
 
-    include: list[Annotated[Form, Field(strict=False)]] = Field(
+    include: list[Form] = Field(
         default=[], max_length=3, description="Further forms of the report to send along."
     )
 

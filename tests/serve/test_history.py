@@ -23,6 +23,8 @@ def test_reports_are_kept_on_request_only(client: httpx.Client) -> None:
     kept = client.post("/v1/check", json={**ASKED, "store": True, "question": "When?"}).json()
     address = kept["stored"]["url"]
     assert client.get(address).json() == kept["report"]
+    refused(client.get("/v1/reports?before=nonsense"), "invalid_request")
+    refused(client.get("/v1/reports?before=1~a~b"), "invalid_request")
     (row,) = client.get("/v1/reports").json()["reports"]
     counts = {"supported": 1, "contradicted": 1, "unsupported": 1, "unclear": 0, "uncheckable": 0}
     assert row["claims"] == counts

@@ -53,22 +53,13 @@ _UNSUPPORTED = "it is not backed by the sources"
 
 @dataclass(slots=True)
 class GuardedChoice:
-    """One choice of a stream that is judged sentence by sentence.
+    """One choice of a stream that is judged sentence by sentence."""
 
-    Attributes:
-        choice: what the upstream has written.
-        judged: characters of its content that are judged.
-        held: judged text that asserts nothing, such as a heading; it waits for its sentence.
-        shown: the text that was passed on.
-        changes: the sentences that were replaced or held back.
-        stopped: True if nothing more is passed on.
-    """
-
-    choice: Choice
-    judged: int = 0
-    held: str = ""
+    choice: Choice  # what the upstream has written
+    judged: int = 0  # characters of its content
+    held: str = ""  # judged, but asserts nothing, such as a heading: waits for its sentence
     shown: str = ""
-    changes: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)  # replaced or held back
     stopped: bool = False
 
     def next_sentence(self, ended: bool) -> str | None:

@@ -26,9 +26,8 @@ from halldetect.render.html_page import asset
 from halldetect.render.repair_views import REPAIR_STYLE
 from halldetect.verification.presets import describe_verifier
 from halldetect_serve.access import SCOPES, AccessToken
-from halldetect_serve.context import Context, token_name
+from halldetect_serve.context import METRICS_TYPE, Context, token_name
 from halldetect_serve.error_responses import service_error
-from halldetect_serve.prometheus import CONTENT_TYPE
 from halldetect_serve.settings import EMBEDDED
 
 router = APIRouter(tags=["service"])
@@ -77,7 +76,7 @@ async def ready(context: Context) -> object:
 async def counted(context: Context) -> Response:
     """Return counters and histograms for Prometheus."""
     text = await run_sync(context.metrics.to_text, context.worker.stats())
-    return Response(text, headers={"Content-Type": CONTENT_TYPE})
+    return Response(text, headers={"Content-Type": METRICS_TYPE})
 
 
 @router.get("/v1/models", response_model=dict[str, Any])
