@@ -121,7 +121,7 @@ def test_other_than_english_prose_is_never_faithful(response: str) -> None:
     ("data", "why"),
     [
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)), "is a binary file; extract"),
-        ("Le café est fermé.".encode("latin-1"), "is not UTF-8 text (byte 6)"),
+        ("Кафе закрыто.".encode("cp1251"), "is not UTF-8 text (byte 0)"),
         (b"\xff\xfea", "is not UTF-16 text"),
     ],
 )

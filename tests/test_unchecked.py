@@ -40,7 +40,7 @@ def test_every_view_names_the_parts(report: Report) -> None:
         assert SENTENCE.split(";")[0] in view
         assert "Not checked, a question: “Who sold the old mill" in view
     assert "<mill>" not in views[2].split("<main")[1]
-    assert render.payload(report)["view"]["unchecked"][1].startswith("Not checked, code: ")
+    assert '<p class="note" dir="auto">Not checked, code: ' in render.view(report)
     results = json.loads(render.sarif(report, "a.md"))["runs"][0]["results"]
     assert [(item["ruleId"], item["kind"]) for item in results] == [("unchecked", "open")] * 2
     assert results[1]["locations"][0]["physicalLocation"]["region"]["startLine"] == 4

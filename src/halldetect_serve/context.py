@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
 from fastapi import Depends, Request
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError, ServiceError
@@ -19,7 +19,6 @@ from halldetect.inputs import Pair
 from halldetect_serve.access import ANONYMOUS, AccessToken, RateLimiter, TokenTable
 from halldetect_serve.database import Database
 from halldetect_serve.error_responses import ClientGone, error_object, service_error
-from halldetect_serve.prometheus import ServiceMetrics
 from halldetect_serve.proxy.upstream import UpstreamClient
 from halldetect_serve.report_store import ReportStore
 from halldetect_serve.schemas import CheckOptions
@@ -27,11 +26,60 @@ from halldetect_serve.settings import EMBEDDED, CheckSettings, ServiceSettings
 from halldetect_serve.worker.process import FinishedReport, Job
 from halldetect_serve.worker.scheduler import PendingJob, Scheduler
 
-log = logging.getLogger("halldetect_serve")
 # Seconds between comments in an event stream; they keep the connection open.
 KEEP_ALIVE_SECONDS = 10.0
 KEEP_ALIVE_COMMENT = b":\n\n"
 Result = TypeVar("Result")
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_WORKER_GAUGES = {
+    "up": "1 while the worker answers.",
+    "queued": "Pairs that wait to be checked.",
+    "running": "Pairs being checked.",
+}
+_SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+class ServiceMetrics:
+    """The metrics of the service; labels hold routes, codes, states and phases only."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+
+        def counter(name: str, meaning: str, *labels: str) -> Counter:
+            return Counter(f"halldetect_{name}", meaning, labels, registry=registry)
+
+        def histogram(name: str, meaning: str, label: str) -> Histogram:
+            name = f"halldetect_{name}"
+            return Histogram(name, meaning, (label,), buckets=_SECONDS, registry=registry)
+
+        self._worker = {
+            name: Gauge(f"halldetect_worker_{name}", meaning, registry=registry)
+            for name, meaning in _WORKER_GAUGES.items()
+        }
+        by_route = "Requests by route, method and status."
+        self.requests = counter("requests", by_route, "route", "method", "status")
+        self.latency = histogram("request_seconds", "From first byte to last byte sent.", "route")
+        self.phases = histogram("phase_seconds", "Time by phase; queue is the wait.", "phase")
+        self.pairs = counter("pairs_judged", "Pairs of claim and window judged.")
+        self.verdicts = counter("verdicts", "Reports by verdict.", "verdict")
+        self.claims = counter("claims", "Claims by state.", "status")
+        self.proxied = counter("guarded_answers", "Proxied answers by action.", "action")
+
+    def count_report(self, overview: dict[str, Any]) -> None:
+        """Count one finished report by its overview; see `worker.process.report_overview`."""
+        self.verdicts.labels(overview["verdict"]).inc()
+        self.pairs.inc(overview["pairs_judged"])
+        for status, count in overview["claims"].items():
+            self.claims.labels(status).inc(count)
+        for phase, seconds in overview["seconds"].items():
+            self.phases.labels(phase).observe(seconds)
+
+    def to_text(self, worker_stats: dict[str, Any] | None) -> bytes:
+        """Return all metrics as text; pass `worker_stats` as None if the worker does not answer."""
+        numbers = {} if worker_stats is None else {**worker_stats, "up": 1}
+        for name, gauge in self._worker.items():
+            gauge.set(numbers.get(name, 0))
+        return generate_latest(self._registry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +156,6 @@ def submit(
     configuration = resolve_options(context.settings.checks, options)
     limit = context.settings.limits.timeout
     timeout = min(limit, options.timeout_seconds or limit)
-    if context.settings.log_text:
-        for pair in pairs:
-            log.info("source %r response %r", pair.source, pair.response)
     job = Job(configuration, tuple(pairs), watch, repair, judge_from)
     return context.worker.submit(job, timeout)
 
@@ -132,18 +177,19 @@ def resolve_options(settings: CheckSettings, options: CheckOptions) -> Configura
 
 async def wait_for_reports(context: ServiceContext, job: PendingJob) -> list[FinishedReport]:
     """Wait for all reports of a job and count them; raise the error that ended it."""
-    reports = await job.reports()
-    count_reports(context, job, reports)
-    return reports
+    return count_reports(context, job, await job.reports())
 
 
-def count_reports(context: ServiceContext, job: PendingJob, reports: list[FinishedReport]) -> None:
+def count_reports(
+    context: ServiceContext, job: PendingJob, reports: list[FinishedReport]
+) -> list[FinishedReport]:
     """Count the finished reports of a job, and how long the job waited in the queue."""
     for report in reports:
         context.metrics.count_report(report.overview)
     worked = sum(sum(report.overview["seconds"].values()) for report in reports)
     waited = time.monotonic() - job.started - worked
     context.metrics.phases.labels("queue").observe(max(0.0, waited))
+    return reports
 
 
 async def store_reports(

@@ -41,8 +41,9 @@ reviews = sa.Table(
     sa.Column("decisions", sa.Text, nullable=False),
     sa.Column("reviewer", sa.Text),
     sa.Column("updated", sa.Double, nullable=False),
+    sa.Column("verdict", sa.Text),  # that of the decisions; null if they do not settle it
 )
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _ADVISORY_LOCK = 7_423_911  # any number, the same in every process of the service
 _BUSY_SECONDS = 5.0
 
@@ -81,6 +82,9 @@ class Database:
             if version is None:
                 metadata.create_all(connection)
                 connection.execute(sa.insert(schema_version).values(version=SCHEMA_VERSION))
+            elif version == 3:
+                connection.execute(sa.text("ALTER TABLE reviews ADD COLUMN verdict TEXT"))
+                connection.execute(sa.update(schema_version).values(version=SCHEMA_VERSION))
             elif version != SCHEMA_VERSION:
                 raise ConfigurationError(
                     f"the database has schema {version}, this halldetect uses {SCHEMA_VERSION}: "

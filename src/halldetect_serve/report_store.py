@@ -26,6 +26,7 @@ _ALL = ReportQuery()
 _LISTED = (
     *(reports.c.id, reports.c.created, reports.c.verdict, reports.c.score, reports.c.seconds),
     *(reports.c.overview, reviews.c.note, reviews.c.decisions),
+    reviews.c.verdict.label("reviewed"),
 )
 _REVIEWED = reports.outerjoin(reviews, reviews.c.report_id == reports.c.id)
 _NEWEST_FIRST = (reports.c.created.desc(), reports.c.id.desc())
@@ -102,23 +103,25 @@ class ReportStore:
     def list_reports(
         self, limit: int, before: str | None = None, wanted: ReportQuery = _ALL
     ) -> dict[str, Any]:
-        """Return up to `limit` `reports`, newest first; `next` is the `before` of more."""
-        query = sa.select(*_LISTED).select_from(_REVIEWED).where(*self._conditions(wanted))
+        """Return up to `limit` `reports`, newest first; `next` is the `before` of more.
+
+        `total` counts all selected reports.
+        """
+        conditions = self._conditions(wanted)
+        query = sa.select(*_LISTED).select_from(_REVIEWED).where(*conditions)
         query = query.order_by(*_NEWEST_FIRST).limit(limit + 1)
         if before is not None:
-            created, _, id = before.partition("~")
-            try:
-                last = sa.tuple_(sa.literal(float(created)), sa.literal(id))
-            except ValueError:
-                message = "before: not a cursor of this list"
-                raise service_error("invalid_request", message) from None
+            created, _, id = before.partition("~")  # ListQuery has checked its form
+            last = sa.tuple_(sa.literal(float(created)), sa.literal(id))
             query = query.where(sa.tuple_(reports.c.created, reports.c.id) < last)
         with self.database.reading() as connection:
             rows = connection.execute(query).all()
+            counted = sa.select(sa.func.count()).select_from(reports).where(*conditions)
+            total = connection.execute(counted).scalar_one()
         has_more = len(rows) > limit
         rows = rows[:limit]
         cursor = f"{rows[-1].created!r}~{rows[-1].id}" if has_more else None
-        return {"reports": [_listed(row) for row in rows], "next": cursor}
+        return {"reports": [_listed(row) for row in rows], "next": cursor, "total": total}
 
     def each(self, wanted: ReportQuery = _ALL) -> Iterator[StoredReport]:
         """Yield the selected reports, the newest first; one at a time to save memory."""
@@ -132,16 +135,15 @@ class ReportStore:
                 if error.code != "not_found":  # it may have been deleted meanwhile
                     raise
 
-    def set_review(
-        self, id: str, note: str, decisions: list[Decision], reviewer: str | None
-    ) -> None:
+    def set_review(self, id: str, review: ReviewAnswer) -> None:
         """Replace the review of a report, or raise ServiceError `not_found`."""
         values = {
             "report_id": id,
-            "note": note,
-            "decisions": json.dumps({str(item.claim): item.decision for item in decisions}),
-            "reviewer": reviewer,
+            "note": review.note,
+            "decisions": json.dumps(review.by_claim),
+            "reviewer": review.reviewer,
             "updated": time.time(),
+            "verdict": review.verdict and str(review.verdict),
         }
         known = sa.select(reports.c.id).where(reports.c.id == id).with_for_update()
         with self.database.transaction() as connection:
@@ -153,21 +155,22 @@ class ReportStore:
     def summary(self, days: int) -> dict[str, Any]:
         """Return counts and rates over the reports of the last `days` days."""
         recent = reports.c.created >= time.time() - days * DAY_SECONDS
+        query = sa.select(reports.c.overview, reviews.c.verdict).select_from(_REVIEWED)
         with self.database.reading() as connection:
-            rows = connection.execute(sa.select(reports.c.overview).where(recent)).scalars().all()
-        verdicts = dict.fromkeys(map(str, Verdict), 0)
-        claims = dict.fromkeys(map(str, Status), 0)
-        for overview in map(json.loads, rows):
+            rows = connection.execute(query.where(recent)).all()
+        verdicts, corrected, claims = (Counter[str]() for _ in range(3))
+        for row in rows:
+            overview = json.loads(row.overview)
             verdicts[overview["verdict"]] += 1
-            for status, count in overview["claims"].items():
-                claims[status] += count
-        decided = verdicts["faithful"] + verdicts["hallucinated"]
+            corrected[row.verdict or overview["verdict"]] += 1
+            claims.update(overview["claims"])
         return {
             "days": days,
             "total": len(rows),
-            "verdicts": verdicts,
-            "hallucination_rate": verdicts["hallucinated"] / decided if decided else None,
-            "claims": claims,
+            "verdicts": {str(verdict): verdicts[verdict] for verdict in Verdict},
+            "hallucination_rate": _hallucination_rate(verdicts),
+            "corrected_rate": _hallucination_rate(corrected),
+            "claims": {str(status): claims[status] for status in Status},
         }
 
     def _delete(self, condition: sa.ColumnElement[bool]) -> int:
@@ -214,6 +217,11 @@ class ReportStore:
         return sa.cast(column, sa.JSON)
 
 
+def _hallucination_rate(verdicts: Counter[str]) -> float | None:
+    decided = verdicts["faithful"] + verdicts["hallucinated"]
+    return verdicts["hallucinated"] / decided if decided else None
+
+
 def _midnight(day: date) -> float:
     return datetime.combine(day, datetime.min.time(), UTC).timestamp()
 
@@ -229,7 +237,8 @@ def _listed(row: Any) -> dict[str, Any]:
     review = None
     if row.decisions is not None:
         counts = Counter(json.loads(row.decisions).values())
-        review = {"note": row.note, "agree": counts["agree"], "disagree": counts["disagree"]}
+        review = {"note": row.note, "verdict": row.reviewed}
+        review |= {name: counts[name] for name in ("agree", "disagree")}
     return {
         "id": row.id,
         "created": iso_time(row.created),
@@ -253,6 +262,7 @@ def _review(row: Any) -> ReviewAnswer | None:
         decisions=sorted(decisions, key=lambda item: item.claim),
         reviewer=row.reviewer,
         updated=iso_time(row.updated),
+        verdict=row.verdict,
     )
 
 

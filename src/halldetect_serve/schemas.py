@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -24,12 +23,8 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-class Form(StrEnum):
-    """A form of the report that an answer may include besides the JSON."""
-
-    VIEW = "view"
-    MARKDOWN = "markdown"
-    HTML = "html"
+# A form of the report that an answer may include besides the JSON.
+Form = Literal["view", "markdown", "html"]
 
 
 class _Request(BaseModel):
@@ -82,7 +77,7 @@ class Item(_Request):
 class CheckRequest(Item, CheckOptions):
     """One response and its source."""
 
-    include: list[Annotated[Form, Field(strict=False)]] = Field(
+    include: list[Form] = Field(
         default=[], max_length=3, description="Further forms of the report to send along."
     )
 
@@ -221,7 +216,7 @@ class CheckResult(Result):
     """The answer to a check; the forms are null unless the request includes them."""
 
     request_id: str
-    view: dict[str, Any] | None
+    view: list[Any] | None
     markdown: str | None
     html: str | None
 
@@ -240,3 +235,11 @@ class ReviewAnswer(BaseModel):
     decisions: list[Decision] = []
     reviewer: str | None = None
     updated: str | None = None
+    verdict: Verdict | None = Field(
+        default=None, description="By the decisions; null if they do not settle it."
+    )
+
+    @property
+    def by_claim(self) -> dict[int, str]:
+        """The decisions by number of the claim."""
+        return {item.claim: item.decision for item in self.decisions}

@@ -43,16 +43,6 @@ _HTTP_ERRORS = {
     404: ("not_found", "nothing is at this address"),
     405: ("method_not_allowed", "this address does not take this method"),
 }
-_LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "loggers": {
-        "halldetect_serve": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
-        "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
-    },
-}
 
 
 def run_server(
@@ -62,6 +52,8 @@ def run_server(
     # SIGTERM before uvicorn runs leaves every `with` below, as Ctrl-C does. Later uvicorn handles
     # both signals, drains, and raises them again at the end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    log.setLevel(logging.INFO)
     with suppress(KeyboardInterrupt), open_listener(settings) as listener:
         create_tables(settings)
         with WorkerSupervisor(settings.checks, pool_factory) as supervisor:
@@ -99,7 +91,8 @@ def uvicorn_config(settings: ServiceSettings, supervisor: WorkerSupervisor) -> u
     """Return the configuration of uvicorn, which logs warnings only."""
     return uvicorn.Config(
         create_app(settings, supervisor),
-        log_config=_LOGGING,
+        log_config=None,
+        log_level="warning",
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -157,18 +150,7 @@ def create_app(settings: ServiceSettings, supervisor: WorkerSupervisor) -> FastA
             allow_headers=["Authorization", "Content-Type", "X-Request-Id"],
             expose_headers=["Retry-After", "X-Request-Id"],
         )
-    _publish_limits(app, settings)
     return app
-
-
-def _publish_limits(app: FastAPI, settings: ServiceSettings) -> None:
-    """Add the verifiers and the batch size of this service to the API description."""
-    schemas = app.openapi()["components"]["schemas"]
-    for schema in ("CheckRequest", "RepairRequest", "CompareRequest", "BatchRequest", "Guarding"):
-        properties = schemas[schema]["properties"]
-        properties["verifier"]["anyOf"][0]["enum"] = list(settings.checks.verifiers)
-        if "items" in properties:
-            properties["items"]["maxItems"] = settings.limits.max_items
 
 
 async def _prune(reports: ReportStore) -> None:

@@ -33,27 +33,17 @@ class CheckSettings:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on the size, the number and the duration of requests.
-
-    Attributes:
-        queue: pairs of source and response that may wait.
-        batch: pairs that are checked together.
-        timeout: seconds per check, waiting included.
-        read_timeout: seconds for a request to arrive.
-        write_timeout: seconds for a client to read one piece of an answer.
-        drain: seconds to finish running requests after a signal to stop.
-        rate: requests per minute and caller; 0 means no limit.
-    """
+    """Limits on the size, the number and the duration (in seconds) of requests."""
 
     max_body: int = 8_000_000
     max_items: int = 64
-    queue: int = 128
-    batch: int = 16
-    timeout: float = 120.0
-    read_timeout: float = 20.0
-    write_timeout: float = 20.0
-    drain: float = 30.0
-    rate: int = 600
+    queue: int = 128  # pairs of source and response that may wait
+    batch: int = 16  # pairs that are checked together
+    timeout: float = 120.0  # of a check, waiting included
+    read_timeout: float = 20.0  # for a request to arrive
+    write_timeout: float = 20.0  # for a client to read one piece of an answer
+    drain: float = 30.0  # to finish running requests after a signal to stop
+    rate: int = 600  # requests per minute and caller; 0 means no limit
 
     def __post_init__(self) -> None:
         for name in ("queue", "batch", "max_items", "max_body"):
@@ -127,7 +117,6 @@ class ServiceSettings:
         port: port to serve on; 0 chooses a free one.
         tokens: the file with the tokens, which requests need if `auth` is True.
         origins: web sites whose scripts may call the API.
-        log_text: True to log sources and responses.
     """
 
     storage: StorageSettings
@@ -139,7 +128,6 @@ class ServiceSettings:
     limits: Limits = field(default_factory=Limits)
     upstream: UpstreamSettings | None = None
     origins: tuple[str, ...] = ()
-    log_text: bool = False
 
     def __post_init__(self) -> None:
         if not self.auth and not is_loopback(self.host):

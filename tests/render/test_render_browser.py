@@ -115,7 +115,7 @@ def test_spans_after_emoji_and_in_overlap_are_exact(show):
     shared = next(
         node
         for node in every(browser, ".response .claim")
-        if node.get_attribute("data-claims") == "0 1"
+        if node.get_attribute("data-claims") == "1 2"
     )
     shared.click()
     first = chosen(browser)
@@ -143,7 +143,7 @@ def test_the_keyboard_alone_is_enough(show):
     assert chosen(browser) is None
     # Tab reaches a claim in the response, Enter opens it.
     browser.execute_script("document.querySelector('.theme').focus()")
-    while browser.switch_to.active_element.get_attribute("data-claims") != "2":
+    while browser.switch_to.active_element.get_attribute("data-claims") != "3":
         keys(browser, Keys.TAB)
     keys(browser, Keys.ENTER)
     assert chosen(browser) == 3
@@ -185,7 +185,6 @@ def test_markdown_is_shown_as_written_with_exact_marks(show):
         == samples.FARES_ANSWER
     )
     assert text_of(browser, ".source .focus") == "| Single | 28 crowns | valid for one hour |"
-    assert text_of(browser, ".response .selected") == "- A **single** ticket costs 35 crowns."
 
 
 @pytest.mark.parametrize("height", [600, 757, 1100])
@@ -309,7 +308,7 @@ def test_a_megabyte_of_source_stays_quick(show):
 
 
 def test_thousands_of_claims_stay_quick(show):
-    """The claims come in pages, and the view is there before the table for paper."""
+    """Few cards are shown at first, and the view is there before the table for paper."""
     report = samples.large(200_000, 3_000)
     claims = tuple(
         replace(claim, status=Status.SUPPORTED if place % 3 == 0 else claim.status)
@@ -318,20 +317,19 @@ def test_thousands_of_claims_stay_quick(show):
     start = time.perf_counter()
     browser = show(replace(report, claims=claims))
     assert time.perf_counter() - start < PATIENCE
-    cards = "return [...document.querySelectorAll('.card')].map((card) => card.id)"
-    assert len(browser.execute_script(cards)) == 100
-    assert text_of(browser, ".pages span") == "1 to 100 of 3,000 claims"
+    cards = "return [...document.querySelectorAll('.card:not([hidden])')].map((card) => card.id)"
+    assert len(browser.execute_script(cards)) == 200
     took = browser.execute_script(
         "const start = performance.now(); document.querySelector('.chip.supported').click();"
         "document.body.offsetHeight; return performance.now() - start"
     )
     assert took < 5000
-    assert text_of(browser, ".pages span") == "1 to 100 of 1,000 claims"
-    assert browser.execute_script(cards)[:2] == ["card-1", "card-4"]
-    browser.execute_script("document.querySelector('.pages button:last-child').click()")
-    assert browser.execute_script(cards)[0] == "card-301"
-    # A claim of another page and another state comes to the reader from everywhere.
-    mark = ".response .claim[data-claims='2000']"
+    shown = browser.execute_script(cards)
+    assert (len(shown), shown[:2]) == (200, ["card-1", "card-4"])
+    browser.execute_script("document.querySelector('.more').click()")
+    assert browser.execute_script(cards)[-1] == "card-1198"
+    # A claim of another state comes to the reader from everywhere.
+    mark = ".response .claim[data-claims='2001']"
     browser.execute_script("document.querySelector(arguments[0]).click()", mark)
     assert chosen(browser) == 2001
     assert text_of(browser, ".response .selected") == report.claims[2000].text

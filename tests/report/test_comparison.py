@@ -43,6 +43,15 @@ def test_every_verdict_can_be_compared(verdict: Verdict) -> None:
     assert compare(report(A), other).better == "b"
 
 
+def test_claims_about_one_passage_are_paired() -> None:
+    one, other = report("A ticket costs six euros."), report("Entry for four people costs a lot.")
+    (pair,) = compare(one, other).pairs
+    assert pair.relation is Relation.DIFFERENT
+    elsewhere = [replace(claim, proof=None) for claim in other.claims]
+    apart = compare(one, replace(other, claims=tuple(elsewhere))).pairs
+    assert [pair.relation for pair in apart] == [Relation.ONLY_A, Relation.ONLY_B]
+
+
 def test_a_negation_is_a_difference() -> None:
     (pair,) = compare(report("Entry is free today."), report("Entry is not free today.")).pairs
     assert pair.relation is Relation.DIFFERENT
@@ -75,7 +84,7 @@ def test_the_views_show_both_sides_and_escape_them() -> None:
     page = comparison_html(compared)
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; costs six euros." in page
-    assert "No matching claim in B." in page
+    assert "No matching sentence in A." in page
     view = comparison_view(compared)
     assert [side["verdict"] for side in view["sides"]] == ["hallucinated", "faithful"]
     text = comparison_terminal(compare(report(A), report(B)), width=80, color=False)

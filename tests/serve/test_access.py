@@ -126,17 +126,13 @@ def test_log_has_no_texts_or_secrets(
     guarded: Reachable, place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = token(place, "quiet", "check")
-    log = logging.getLogger("halldetect_serve")
-    log.addHandler(caplog.handler)
-    try:
-        with guarded.client(secret) as client:
-            texts = {"source": "Zanzibarquux is a town.", "response": "Zanzibarquux is a city."}
-            assert client.post("/v1/check", json=texts).status_code == 200
-            client.post("/v1/check", json={**texts, "Zanzibarquux": 1})
-            client.get("/v1/Zanzibarquux")
-            client.post("/v1/check?text=Zanzibarquux", json=texts)
-    finally:
-        log.removeHandler(caplog.handler)
+    caplog.set_level(logging.INFO, "halldetect_serve")
+    with guarded.client(secret) as client:
+        texts = {"source": "Zanzibarquux is a town.", "response": "Zanzibarquux is a city."}
+        assert client.post("/v1/check", json=texts).status_code == 200
+        client.post("/v1/check", json={**texts, "Zanzibarquux": 1})
+        client.get("/v1/Zanzibarquux")
+        client.post("/v1/check?text=Zanzibarquux", json=texts)
     assert "POST /v1/check 200" in caplog.text
     assert "quiet" in caplog.text
     assert "Zanzibarquux" not in caplog.text

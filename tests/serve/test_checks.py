@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from typing import Any
 
 import httpx
@@ -184,8 +186,9 @@ def test_repair(client: httpx.Client) -> None:
     before = client.post("/v1/check", json=body).json()["report"]
     answer = client.post("/v1/repair", json=body).raise_for_status().json()
     repair, view = answer["repair"], answer["view"]
-    assert "".join(piece["text"] for piece in view["before"]) == WRONG
-    assert view["failed"] is False
+    assert view[0] == ["h1", {"class": "repaired", "tabindex": "-1"}, "✓ Repaired"]
+    before_text = ["section", {"class": "panel repair-text"}, ["h2", {}, "Before"]]
+    assert json.dumps(before_text)[:-1] in json.dumps(view)
     assert (repair["outcome"], repair["reason"]) == ("repaired", None)
     assert repair["text"] == "The bridge opened in 1932. Six lanes cross it."
     assert [change["action"] for change in repair["changes"]] == ["changed", "kept", "removed"]
@@ -210,6 +213,48 @@ def test_compare(client: httpx.Client) -> None:
     assert answer["better"] == "b"
     assert [pair["relation"] for pair in answer["pairs"]] == ["same", "only_a", "only_a"]
     assert Report.from_dict(answer["a"]).response == RESPONSE
-    assert [side["verdict"] for side in answer["view"]["sides"]] == ["hallucinated", "faithful"]
+    assert answer["view"][0][0] == "h1"
+    assert "No matching sentence in B." in json.dumps(answer["view"])
     refused(client.post("/v1/compare", json={**body, "store": True}), "invalid_request")
     refused(client.post("/v1/compare", json={"source": SOURCE, "a": "x"}), "invalid_request")
+
+
+def docx_bytes(text: str) -> bytes:
+    docx = pytest.importorskip("docx")
+    document, file = docx.Document(), io.BytesIO()
+    document.add_heading("Fares", 1)
+    document.add_paragraph(text)
+    document.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "text"),
+    [
+        ("a.txt", "Tickets cost 4 €.".encode(), "Tickets cost 4 €."),
+        ("a.txt", "Der Fährmann wartet.".encode("latin-1"), "Der Fährmann wartet."),
+        ("a.txt", "Der Fährmann wartet.".encode("utf-16"), "Der Fährmann wartet."),
+        ("a.html", b"<p>Tickets <b>cost</b> four euros.</p>", "Tickets cost four euros."),
+        ("a.docx", None, "# Fares\n\nTickets cost four euros."),
+    ],
+)
+def test_files_are_read_as_by_the_command_line(
+    client: httpx.Client, name: str, data: bytes | None, text: str
+) -> None:
+    data = docx_bytes("Tickets cost four euros.") if data is None else data
+    answer = client.post("/v1/read", params={"name": name}, content=data)
+    assert answer.json() == {"text": text}
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("a.png", b"\x89PNG\0", "'a.png' is a binary file"),
+        ("a.pdf", b"%PDF-1.7 broken", "cannot be read as PDF"),
+        ("a.txt", "Кафе".encode("cp1251"), "is not UTF-8 text"),
+    ],
+)
+def test_other_files_are_refused(client: httpx.Client, name: str, data: bytes, why: str) -> None:
+    answer = client.post("/v1/read", params={"name": name}, content=data)
+    assert why in refused(answer, "invalid_request")
+    refused(client.post("/v1/read", content=data), "invalid_request")

@@ -19,10 +19,12 @@ from tests.support.fakes import use_overlap_verifier
 def test_reports_are_kept_on_request_only(client: httpx.Client) -> None:
     client.delete("/v1/reports?all=true")
     client.post("/v1/check", json=ASKED)
-    assert client.get("/v1/reports").json() == {"reports": [], "next": None}
+    assert client.get("/v1/reports").json() == {"reports": [], "next": None, "total": 0}
     kept = client.post("/v1/check", json={**ASKED, "store": True, "question": "When?"}).json()
     address = kept["stored"]["url"]
     assert client.get(address).json() == kept["report"]
+    refused(client.get("/v1/reports?before=nonsense"), "invalid_request")
+    refused(client.get("/v1/reports?before=1~a~b"), "invalid_request")
     (row,) = client.get("/v1/reports").json()["reports"]
     counts = {"supported": 1, "contradicted": 1, "unsupported": 1, "unclear": 0, "uncheckable": 0}
     assert row["claims"] == counts
@@ -101,16 +103,18 @@ def test_decisions_become_a_labelled_dataset(
     half = kept(client, RESPONSE + " ")
     unseen = kept(client, RESPONSE + "  ")
     empty = client.get(f"/v1/reports/{one}/review").json()
-    assert empty == {"note": "", "decisions": [], "reviewer": None, "updated": None}
+    nothing = {"note": "", "decisions": [], "reviewer": None, "updated": None, "verdict": None}
+    assert empty == nothing
 
     def decide(id: str, note: str, *decisions: tuple[int, str]) -> httpx.Response:
         said = [{"claim": claim, "decision": decision} for claim, decision in decisions]
         return client.post(f"/v1/reports/{id}/review", json={"note": note, "decisions": said})
 
     # Supported, contradicted and unsupported; the person disagrees with the last.
-    decide(three, "Whales do.", (1, "agree"), (2, "agree"), (3, "disagree")).raise_for_status()
-    decide(one, "", (1, "agree")).raise_for_status()
-    decide(half, "", (1, "agree")).raise_for_status()  # not enough for a label
+    said = decide(three, "Whales do.", (1, "agree"), (2, "agree"), (3, "disagree"))
+    assert said.json()["verdict"] == "hallucinated"
+    assert decide(one, "", (1, "agree")).json()["verdict"] == "faithful"
+    assert decide(half, "", (1, "agree")).json()["verdict"] is None  # not enough for a label
     refused(decide(one, "", (2, "agree")), "invalid_request")
     refused(decide("nobody", ""), "not_found")
     assert client.get(f"/v1/reports/{three}/review").json()["note"] == "Whales do."

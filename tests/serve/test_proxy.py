@@ -735,7 +735,12 @@ def test_block_shows_judged_bytes_only(
     assert allowed.startswith(text.strip())
 
 
-def test_heading_waits_for_its_sentence(proxies: Proxies, script: Script) -> None:
-    script.answers = [[f"{GOOD}\n\n# Length\n\nIt is 400 metres long."]]
+@pytest.mark.parametrize(
+    "mark", ["# Length\n\n", "- ", "* ", "1. ", "2) ", "> ", "| ", "**Length:** ", "Length:\n\n- "]
+)
+def test_heading_or_list_mark_waits_for_its_sentence(
+    proxies: Proxies, script: Script, mark: str
+) -> None:
+    script.answers = [[f"{GOOD}\n\n{mark}It is 400 metres long."]]
     shown = said(streamed(chat(proxies["block"], stream=True))[0])
     assert shown.startswith(f"{GOOD}\n\nThe rest of this answer was held back")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from multiprocessing import Pipe
 from typing import Any
@@ -32,7 +31,6 @@ from halldetect_serve.worker.scheduler import (
     PendingJob,
     Scheduler,
     estimated_tokens,
-    work_key,
 )
 
 USUAL = Configuration()
@@ -74,11 +72,11 @@ class Desk(Scheduler):
         batches = (item for item in self.sent if isinstance(item, Batch))
         return [[pair.response[:5] for pair in batch.job.pairs] for batch in batches]
 
-    def finish(self, at: int = -1, *, seconds: float = 0.1) -> None:
+    def finish(self, at: int = -1) -> None:
         batch = self.sent[at]
         assert isinstance(batch, Batch)
         reports = [FinishedReport(pair.response, {}) for pair in batch.job.pairs]
-        self.on_message(BatchEnd(batch.id, seconds, reports))
+        self.on_message(BatchEnd(batch.id, reports))
 
 
 def events(job: PendingJob) -> list[str]:
@@ -120,10 +118,6 @@ def test_full_queue_takes_all_or_nothing() -> None:
         desk.ask("d", "e")
     assert (caught.value.code, caught.value.retry_after) == ("queue_full", 4)
     assert desk.ask("f").queued == 3
-    desk.finish(seconds=2.5)
-    with pytest.raises(ServiceError) as caught:
-        desk.ask(*"ghijk")
-    assert caught.value.retry_after == 10, "four pairs at the pace of the last batch"
 
 
 @in_a_loop
@@ -136,20 +130,22 @@ def test_unwanted_work_is_dropped_or_abandoned() -> None:
     with running:
         pass
     assert desk.sent[-1] == Abandon(0)
-    desk.on_message(BatchEnd(0, 0.1, None))
+    desk.on_message(BatchEnd(0))
     assert desk.texts() == [["runni"], ["other"]]
 
 
 @in_a_loop
-def test_joined_work_survives_abandonment() -> None:
+def test_a_batch_ends_only_if_nobody_waits_for_it() -> None:
     desk = Desk()
-    with desk.ask("same"):
-        pass
-    joined = desk.ask("same")
-    desk.on_message(BatchEnd(0, 0.1, None))
+    desk.ask("busy")
+    first, second = desk.ask("a"), desk.ask("b")
     desk.finish()
-    assert desk.texts() == [["same"], ["same"]]
-    assert events(joined) == ["report"]
+    with first:
+        pass
+    assert desk.texts()[1:] == [["a", "b"]]
+    assert not any(isinstance(message, Abandon) for message in desk.sent)
+    desk.finish()
+    assert events(second) == ["report"]
 
 
 @in_a_loop
@@ -198,21 +194,17 @@ def test_batch_is_small_enough_to_end_soon() -> None:
 
 
 @in_a_loop
-def test_equal_work_is_done_once() -> None:
-    desk = Desk(queue=1)
+def test_events_reach_those_who_watch() -> None:
+    desk = Desk()
     desk.ask("busy")
-    first = desk.ask("same")
-    twice = desk.ask("same", "same", watch=True)
+    silent, watching = desk.ask("a"), desk.ask("b", watch=True)
     desk.finish()
     desk.on_message(BatchEvent(1, 0, CLAIMS))
-    late = desk.ask("same", watch=True)
+    desk.on_message(BatchEvent(1, 1, CLAIMS))
     desk.on_message(BatchEvent(1, None, {"event": "progress"}))
     desk.finish()
-    assert events(first) == ["report"]
-    assert events(twice) == ["claims", "progress", "report", "report"]
-    assert events(late) == ["claims", "progress", "report"], "with the events before it came"
-    assert len(desk.sent) == 2
-    assert (desk.stats() or {})["shared"] == 3
+    assert events(silent) == ["report"]
+    assert events(watching) == ["claims", "progress", "report"]
 
 
 def test_dead_worker_ends_every_job() -> None:
@@ -227,7 +219,7 @@ def test_dead_worker_ends_every_job() -> None:
             desk.ask("early")
         assert desk.stats() is None
         desk.on_ready()
-        desk.on_message(BatchEnd(0, 0.1, None))  # of the dead one
+        desk.on_message(BatchEnd(0))  # of the dead one
         with pytest.raises(ServiceError, match="time is up"):
             await desk.ask("late", timeout=0.01).reports()
 
@@ -239,21 +231,6 @@ def test_named_document_counts_by_its_text() -> None:
     sources: list[Any] = [text, [text], {"id": "a", "text": text}, [{"id": "a", "text": text}]]
     assert len({estimated_tokens(Pair(source, "answer")) for source in sources}) == 1
     assert estimated_tokens(Pair(text, "answer")) > 2000
-
-
-def test_other_options_or_texts_are_other_work() -> None:
-    pair = Pair("source", "response", None)
-    job = Job(USUAL, (pair,))
-    keys = {
-        work_key(job, pair),
-        work_key(Job(OTHER, (pair,)), pair),
-        work_key(replace(job, repair=True), pair),
-        work_key(job, Pair("source", "response", "question")),
-        work_key(job, Pair(["source"], "response", None)),
-        work_key(job, Pair("sourcer", "esponse", None)),
-    }
-    assert len(keys) == 6
-    assert work_key(job, Pair("source", "response", None)) in keys
 
 
 def test_conversion_is_not_interrupted() -> None:

@@ -1,8 +1,7 @@
-"""One worker for many requests: small checks beside large ones, and equal work."""
+"""One worker for many requests: small checks beside large ones."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -56,34 +55,3 @@ def test_small_check_does_not_wait(shared: Reachable) -> None:
         assert running.result()["verdict"] == "hallucinated"
     # The large one takes three seconds, in steps of less than half a second.
     assert max(waited) < 2.0
-
-
-def test_equal_requests_are_checked_once(shared: Reachable) -> None:
-    body = large("c", claims=40)
-    before = shared.worker_numbers()
-    with ThreadPoolExecutor(4) as pool:
-        reports = list(pool.map(lambda _: post(shared, body), range(4)))
-    after = shared.worker_numbers()
-    assert after["pairs"] - before["pairs"] == 1
-    assert after["shared"] - before["shared"] == 3
-    assert len({json.dumps(report["claims"]) for report in reports}) == 1
-
-
-def test_joined_check_outlives_its_first_client(shared: Reachable) -> None:
-    body = large("e", claims=30, milliseconds=40)
-    before = shared.worker_numbers()["shared"]
-
-    def events() -> list[str]:
-        with shared.client() as client, client.stream("POST", "/v1/check/stream", json=body) as it:
-            return [line[7:] for line in it.iter_lines() if line.startswith("event: ")]
-
-    with ThreadPoolExecutor(1) as pool:
-        with shared.client() as client, client.stream("POST", "/v1/check/stream", json=body) as it:
-            lines = it.iter_lines()  # kept: the connection ends with it
-            assert next(line for line in lines if line == "event: claims")
-            second = pool.submit(events)
-            eventually(lambda: shared.worker_numbers()["shared"] == before + 1)
-        found = second.result()
-        assert (found[0], found[-1]) == ("accepted", "report")
-        assert found.count("claims") == 1
-        assert found.count("verdict") >= 30

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 
 from halldetect import Detector, Report
-from halldetect.render import payload
 from halldetect_serve.error_responses import STATUS_BY_CODE
+from halldetect_serve.rendering import report_tree
 from tests.support.fake_service import ObedientVerifier
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
@@ -32,7 +32,7 @@ def report_in(answer: dict[str, Any]) -> Report:
 
 
 def shown(report: Report) -> Any:
-    return json.loads(json.dumps(payload(report)))
+    return json.loads(json.dumps(report_tree(report)))
 
 
 def events(text: str) -> list[tuple[str, dict[str, Any]]]:

@@ -17,6 +17,7 @@ from halldetect.config import Configuration
 from halldetect.protocols import Progress
 from halldetect.report import Probabilities
 from halldetect_serve.settings import CheckSettings
+from halldetect_serve.worker.process import ModelDetectorPool
 from tests.support.fakes import OverlapVerifier
 
 _SLEEP = re.compile(r"sleeps (\d+) ms")
@@ -42,7 +43,7 @@ class ObedientVerifier(OverlapVerifier):
         return super().judge(pairs)
 
 
-class FakeDetectorPool:
+class FakeDetectorPool(ModelDetectorPool):
     """Detectors over fakes, for `run_server` and `WorkerSupervisor`."""
 
     def __init__(self, settings: CheckSettings, progress: Progress) -> None:

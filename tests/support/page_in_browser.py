@@ -117,14 +117,10 @@ class Page:
         self.paste("#documents textarea", source)
         self.paste("#response", response)
         if question:
-            self.show_options()
             self.paste("#question", question)
         if keep != self.one("#store").is_selected():
             self.press("#store")
         self.press("#submit")
-
-    def show_options(self) -> None:
-        self.run("document.getElementById('options').open = true")
 
     def reported(self) -> str:
         """The verdict, once the report is there."""

@@ -13,7 +13,7 @@ from halldetect import Detector, Verdict
 from halldetect.errors import ConfigurationError, ServiceError
 from halldetect_serve.database import SCHEMA_VERSION, Database, reports, schema_version
 from halldetect_serve.report_store import DAY_SECONDS, ReportStore
-from halldetect_serve.schemas import Decision, ReportQuery
+from halldetect_serve.schemas import Decision, ReportQuery, ReviewAnswer
 from halldetect_serve.settings import StorageSettings
 from halldetect_serve.worker.process import FinishedReport, report_overview
 from tests.support.fakes import OverlapVerifier
@@ -47,8 +47,6 @@ def check_reports(database: Database) -> None:
         if before is None:
             break
     assert seen == names[::-1]
-    with pytest.raises(ServiceError, match="cursor"):
-        store.list_reports(2, "nonsense")
     summary = store.summary(30)
     assert (summary["total"], summary["verdicts"]["hallucinated"]) == (7, 6)
     assert summary["claims"]["supported"] == 1
@@ -90,8 +88,10 @@ def check_filters_and_reviews(database: Database) -> None:
     assert found(until=date(1970, 1, 1)) == {good}
     assert found(until=date.max) == {good, bad, odd}
     disagrees = [Decision(claim=1, decision="disagree")]
-    store.set_review(bad, "first", [Decision(claim=1, decision="agree")], None)
-    store.set_review(bad, "It was a Tuesday", disagrees, "ann")
+    agrees = [Decision(claim=1, decision="agree")]
+    store.set_review(bad, ReviewAnswer(note="first", decisions=agrees))
+    told = ReviewAnswer(note="It was a Tuesday", decisions=disagrees, reviewer="ann")
+    store.set_review(bad, told.model_copy(update={"verdict": Verdict.FAITHFUL}))
     review = store.get(bad).review
     assert review is not None
     assert (review.note, review.decisions) == ("It was a Tuesday", disagrees)
@@ -101,11 +101,20 @@ def check_filters_and_reviews(database: Database) -> None:
     assert found(reviewed=True) == {bad}
     assert found(reviewed=False) == {good, odd}
     (row,) = store.list_reports(10, wanted=ReportQuery(reviewed=True))["reports"]
-    assert row["review"] == {"note": "It was a Tuesday", "agree": 0, "disagree": 1}
+    assert row["review"] == {
+        "note": "It was a Tuesday",
+        "verdict": "faithful",
+        "agree": 0,
+        "disagree": 1,
+    }
+    counts = store.summary(30)
+    assert (counts["hallucination_rate"], counts["corrected_rate"]) == (1.0, 0.5)
+    listed = store.list_reports(1)
+    assert (len(listed["reports"]), listed["total"]) == (1, 3)
     with pytest.raises(ServiceError, match="no such report"):
         store.get("nobody")
     with pytest.raises(ServiceError, match="no such report"):
-        store.set_review("nobody", "", [], None)
+        store.set_review("nobody", ReviewAnswer())
     assert store.delete_all(ReportQuery(id=[bad])) == 1
     with database.reading() as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM reviews")).scalar() == 0
@@ -128,7 +137,11 @@ def check_retention(database: Database) -> None:
 
 
 def check_schema(database: Database) -> None:
-    """Creating twice keeps what is there; another version is refused."""
+    """Creating twice keeps what is there; an older version is brought up, others are refused."""
+    database.create()
+    with database.transaction() as connection:
+        connection.execute(sa.text("ALTER TABLE reviews DROP COLUMN verdict"))
+        connection.execute(sa.update(schema_version).values(version=SCHEMA_VERSION - 1))
     database.create()
     (name,) = ReportStore(database, LIMITS).add([finished_report()])
     database.create()

@@ -69,7 +69,6 @@ _OPTIONS: dict[str, Options] = {
         "--auth": switch("require a token (see halldetect tokens)"),
         **_TOKENS_FILE,
         "--allow-origin": value("ORIGIN", "a site whose scripts may call it", repeatable=True),
-        "--log-text": switch("write sources and responses to the log"),
     },
     "stored reports": {
         "--database": value(
@@ -157,7 +156,6 @@ def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
         limits=Limits(**given),
         upstream=_upstream(arguments),
         origins=tuple(arguments.allow_origin),
-        log_text=arguments.log_text,
     )
 
 

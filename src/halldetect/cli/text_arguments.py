@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import sys
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ _FILE_ENDING = re.compile(
 _ANY_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 _MAX_NAME_LENGTH = 255
+# The share of ASCII from which bytes are taken for Latin-1.
+_MIN_ASCII = 0.8
 
 
 class TextArguments:
@@ -109,6 +112,12 @@ def read_file(path: Path, what: str) -> str:
     return "\n\n".join(_file_pages(path, what))
 
 
+def read_bytes(data: bytes, name: str) -> str:
+    """Return the text of a file whose contents are known; its name tells HTML from text."""
+    html = Path(name).suffix.lower() in HTML_ENDINGS
+    return "\n\n".join(_pages(data, repr(name), html=html))
+
+
 def _file_pages(path: Path, what: str) -> list[str]:
     """Return the pages of a PDF file, or the text of any other file."""
     try:
@@ -121,11 +130,14 @@ def _file_pages(path: Path, what: str) -> list[str]:
         raise InputError(f"{what}: no permission to read {str(path)!r}") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{what}: cannot read {str(path)!r}: {error}") from error
-    place = f"{what}: {str(path)!r}"
+    return _pages(data, f"{what}: {str(path)!r}", html=path.suffix.lower() in HTML_ENDINGS)
+
+
+def _pages(data: bytes, place: str, *, html: bool) -> list[str]:
     pages = read_pages(data, place)
     if pages is None:
         text = _decode(data, place)
-        pages = [html_text(text)[1]] if path.suffix.lower() in HTML_ENDINGS else [text]
+        pages = [html_text(text)[1]] if html else [text]
         if pages[0] or not text.strip():
             return pages
     if not any(pages):
@@ -134,7 +146,10 @@ def _file_pages(path: Path, what: str) -> list[str]:
 
 
 def _decode(data: bytes, place: str) -> str:
-    """Decode UTF-8, or the encoding of a byte order mark."""
+    """Decode UTF-8, or the encoding of a byte order mark.
+
+    Text that is almost all ASCII but not UTF-8 is Latin-1 as Windows writes it.
+    """
     announced = (known for mark, known in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
     encoding = next(announced, "utf-8")
     if encoding == "utf-8" and b"\x00" in data:
@@ -142,6 +157,10 @@ def _decode(data: bytes, place: str) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
+        ascii_bytes = len(data.translate(None, bytes(range(128, 256))))
+        if encoding == "utf-8" and ascii_bytes >= _MIN_ASCII * len(data):
+            with suppress(UnicodeDecodeError):
+                return data.decode("cp1252")
         raise InputError(
             f"{place} is not {encoding.removesuffix('-sig').upper()} text "
             f"(byte {error.start}); convert it first, for example with iconv -t UTF-8"

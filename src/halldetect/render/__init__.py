@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halldetect.render.html import CheckRecord, html, payload, pdf
+from halldetect.render.html import CheckRecord, html, pdf, view
 from halldetect.render.markdown import markdown
 from halldetect.render.sarif import CheckedFile, github, sarif, sarif_log
 from halldetect.render.schema import json_schema
@@ -17,10 +17,10 @@ __all__ = [
     "html",
     "json_schema",
     "markdown",
-    "payload",
     "pdf",
     "sarif",
     "sarif_log",
     "short",
     "terminal",
+    "view",
 ]

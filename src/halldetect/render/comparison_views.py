@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halldetect.render.html import MAX_QUOTE, claim_row
-from halldetect.render.html_page import asset, html_page, shared_style
+from halldetect.render.html_page import asset, html_fragment, html_page, shared_style
 from halldetect.render.passages import Passages
 from halldetect.render.phrases import VERDICT_SYMBOL, one_line, score_line, summary
 from halldetect.render.terminal import STYLE, new_console, printed, wants_color
@@ -77,6 +77,11 @@ def comparison_html(comparison: Comparison) -> str:
         style=shared_style() + asset(COMPARISON_STYLE),
         view=comparison_view(comparison),
     )
+
+
+def comparison_fragment(comparison: Comparison) -> str:
+    """Return a comparison as a part of a page."""
+    return html_fragment("comparison_view.html.jinja", view=comparison_view(comparison))
 
 
 def comparison_terminal(

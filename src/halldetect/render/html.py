@@ -1,22 +1,21 @@
 """The report as one HTML file that loads nothing and runs only its own script, and as PDF.
 
 The file holds the report twice: as a static sheet, for paper, PDF and readers without JavaScript,
-and as data, from which the script builds the interactive view.
+and as the view that the script works on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from halldetect.errors import MissingExtra
-from halldetect.reading.document import Span
-from halldetect.render.html_page import COMMON, PALETTE, asset, html_page, inline_json
+from halldetect.render.html_page import COMMON, PALETTE, asset, html_fragment, html_page
 from halldetect.render.passages import Passages, ShownClaim, shown_claims
 from halldetect.render.phrases import (
     STATE_MEANING,
@@ -28,32 +27,38 @@ from halldetect.render.phrases import (
     facts,
     head_lines,
     number,
-    numbered,
     one_line,
     paper_line,
     score_line,
     summary,
     unchecked_lines,
 )
-from halldetect.report import Report, Status
+from halldetect.render.text_pieces import ClaimMark, Piece, parts, pieces
+from halldetect.report import Report
 
-# In the order of execution; the page of the service uses the same files.
-SCRIPTS = ("text_pane.js", "report.js")
+# The page of the service uses the same files.
+SCRIPT = "report.js"
 VIEW_STYLES = (PALETTE, COMMON, "report.css")
 STYLES = (*VIEW_STYLES, "sheet.css")
 # Documents with more characters in total are not printed.
 _MAX_SOURCE = 20_000
 _MAX_PASSAGE = 700
+# More claims are hidden at first: a browser takes long to lay out thousands (`report.js`).
+_SHOWN_CARDS = 200
 MAX_QUOTE = 320
 _LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRecord:
-    """Facts about a check that the report does not hold: its time, and the review.
+    """Facts about a check that the report does not hold.
 
-    `response_name` is the file with the response. `decisions` has `agree` or `disagree` of the
-    reviewer by number of the claim, from 1.
+    Attributes:
+        checked_at: time of the check, with its time zone.
+        response_name: name of the file with the response.
+        decisions: `agree` or `disagree` of the reviewer, by number of the claim from 1.
+        note: note of the reviewer.
+        reviewer: name of the reviewer.
     """
 
     checked_at: datetime | None = None
@@ -63,39 +68,42 @@ class CheckRecord:
     reviewer: str | None = None
 
 
-class Mark(NamedTuple):
-    """A place in a text that belongs to a claim."""
-
-    span: Span
-    number: int
-    status: Status
-
-
-class Piece(NamedTuple):
-    """A part of a printed text, the worst state of its claims, and the claims that end here."""
-
-    text: str
-    status: Status | None
-    ending: list[tuple[int, Status, str]]
-
-
 def html(report: Report, record: CheckRecord | None = None) -> str:
     """Return the whole report as one self-contained page; `record` is for its static sheet."""
-    return _page(report, record or CheckRecord(), "".join(map(asset, STYLES)))
+    passages = Passages(report)
+    return _page(
+        report,
+        record or CheckRecord(),
+        "".join(map(asset, STYLES)),
+        passages,
+        view(report, passages),
+    )
 
 
 def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
-    """Return the static sheet of the page as a PDF file; raise MissingExtra without WeasyPrint."""
+    """Return the static sheet of the page as a PDF file.
+
+    Args:
+        report: the report.
+        record: when the check was made, and of which file.
+
+    Raises:
+        MissingExtra: if WeasyPrint or the Pango library that it needs is not installed.
+    """
     weasyprint = load_weasyprint()
     # Paper is always light, and WeasyPrint does not implement light-dark().
     style = _LIGHT_COLOUR.sub(r"\1", "".join(map(asset, STYLES)))
-    page = _page(report, record or CheckRecord(), style)
+    page = _page(report, record or CheckRecord(), style, Passages(report))
     made: bytes = weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf()
     return made
 
 
 def load_weasyprint() -> Any:
-    """Return the module that makes PDF files; raise MissingExtra without it or without Pango."""
+    """Return the module that makes PDF files.
+
+    Raises:
+        MissingExtra: if it, or the Pango library that it needs, is not installed.
+    """
     try:
         import weasyprint
     except (ImportError, OSError) as error:
@@ -108,36 +116,29 @@ def _refuse(url: str, *_: Any, **__: Any) -> Any:
     raise ValueError(f"a report loads nothing, not {url[:200]}")
 
 
-def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
-    """Return the data that the script of the page reads: the report, and `view` to show it.
-
-    The passage of a claim is a place in a document, under `view`; other evidence is left out.
-    """
-    passages, data = passages or Passages(report), report.to_dict()
-    for item in data["claims"]:
-        for name in ("proof", "entailing", "contradicting", "by_scale"):
-            item.pop(name, None)
-    items = [passages.show(0, claim, _MAX_PASSAGE) for claim in report.claims]
-    data["view"] = {
-        "summary": summary(report),
-        "score_line": score_line(report),
-        "citation_line": citation_line(report),
-        "paper": paper_line(report),
-        "unchecked": unchecked_lines(report),
-        "order": [place - 1 for place, _ in numbered(report)],
-        "claims": [
-            {
-                "label": item.label,
-                "meaning": STATE_MEANING[item.claim.status],
-                "explanations": list(item.remarks),
-                "passage": item.span and [item.document, item.span.start, item.span.end],
-                "quote": item.quote,
-            }
-            for item in items
+def view(report: Report, passages: Passages | None = None) -> str:
+    """Return the view of a report that `report.js` works on, as a part of a page."""
+    items = shown_claims(report, _MAX_PASSAGE, passages)
+    counts = Counter(claim.status for claim in report.claims)
+    return html_fragment(
+        "report_view.html.jinja",
+        report=report,
+        symbol=VERDICT_SYMBOL[report.verdict],
+        summary=summary(report),
+        lines=list(filter(None, (score_line(report), citation_line(report), paper_line(report)))),
+        chips=[(state, STATE_SYMBOL[state], counts[state]) for state in STATES if counts[state]],
+        claims=list(map(claim_row, items)),
+        shown=_SHOWN_CARDS,
+        response=parts(report.response, _response_marks(report)),
+        documents=[
+            (document_name(report, place), len(text), parts(text, marks))
+            for place, (text, marks) in enumerate(
+                zip(report.documents, _source_marks(report, items), strict=True)
+            )
         ],
-        "facts": facts(report),
-    }
-    return data
+        unchecked=unchecked_lines(report),
+        facts=facts(report),
+    )
 
 
 def claim_row(item: ShownClaim) -> dict[str, Any]:
@@ -151,27 +152,29 @@ def claim_row(item: ShownClaim) -> dict[str, Any]:
         "kind": "" if claim.error is None else str(claim.error.kind),
         "text": claim.text,
         "support": number(claim.support),
+        "meaning": STATE_MEANING[claim.status],
         "remarks": [*reasons, *item.remarks],
         "label": item.label,
+        "name": item.name,
         "place": "" if span is None else f"{item.name}, characters {span.start}–{span.end}",
         "quote": item.quote,
     }
 
 
-def _page(report: Report, record: CheckRecord, style: str) -> str:
-    passages = Passages(report)
+def _page(
+    report: Report, record: CheckRecord, style: str, passages: Passages, live: str = ""
+) -> str:
     items = shown_claims(report, MAX_QUOTE, passages)
     checked_at = ""
     if record.checked_at is not None:
         checked_at = f"{record.checked_at.astimezone(UTC):%d %B %Y, %H:%M} UTC".lstrip("0")
-    marks = [Mark(c.span, at, c.status) for at, c in enumerate(report.claims, 1) if c.span]
     return html_page(
         "halldetect.render",
         "report.html.jinja",
         title=f"{report.verdict.capitalize()}: HallDetect report",
         style=style,
-        script="".join(map(asset, SCRIPTS)),
-        payload=inline_json(payload(report, passages)),
+        script=asset(SCRIPT) if live else "",
+        live=live,
         report=report,
         record=record,
         symbol=VERDICT_SYMBOL[report.verdict],
@@ -180,7 +183,7 @@ def _page(report: Report, record: CheckRecord, style: str) -> str:
         unchecked=unchecked_lines(report),
         checked_at=checked_at,
         texts=_identities(report, record),
-        response=list(pieces(report.response, marks)),
+        response=pieces(report.response, _response_marks(report)),
         documents=_documents(report, items),
         claims=list(map(claim_row, items)),
         facts=facts(report),
@@ -201,31 +204,21 @@ def _documents(report: Report, items: Iterable[ShownClaim]) -> list[tuple[str, l
     """Return the name and pieces of each document; empty if they are too long to print."""
     if sum(map(len, report.documents)) > _MAX_SOURCE:
         return []
-    marks: list[list[Mark]] = [[] for _ in report.documents]
-    for item in sorted(items, key=lambda item: item.number):
-        if item.span is not None:
-            marks[item.document].append(Mark(item.span, item.number, item.claim.status))
     return [
-        (document_name(report, place), list(pieces(text, marks[place])))
-        for place, text in enumerate(report.documents)
+        (document_name(report, place), pieces(report.documents[place], marks))
+        for place, marks in enumerate(_source_marks(report, items))
     ]
 
 
-def pieces(text: str, marks: Iterable[Mark]) -> Iterator[Piece]:
-    """Cut a text wherever one of the marks, which may overlap, begins or ends."""
-    starts: dict[int, list[Mark]] = {}
-    ends: dict[int, list[Mark]] = {}
-    for mark in marks:
-        end = min(mark.span.end, len(text))
-        if 0 <= mark.span.start < end:
-            starts.setdefault(mark.span.start, []).append(mark)
-            ends.setdefault(end, []).append(mark)
-    open_marks: dict[int, Mark] = {}
-    for start, end in pairwise(sorted({0, len(text), *starts, *ends})):
-        for mark in ends.get(start, ()):
-            del open_marks[mark.number]
-        open_marks |= {mark.number: mark for mark in starts.get(start, ())}
-        states = {mark.status for mark in open_marks.values()}
-        ending = [(at, status, STATE_SYMBOL[status]) for _, at, status in ends.get(end, ())]
-        worst = next((state for state in STATES if state in states), None)
-        yield Piece(text[start:end], worst, ending)
+def _response_marks(report: Report) -> list[ClaimMark]:
+    claims = enumerate(report.claims, 1)
+    return [ClaimMark(claim.span, at, claim.status) for at, claim in claims if claim.span]
+
+
+def _source_marks(report: Report, items: Iterable[ShownClaim]) -> list[list[ClaimMark]]:
+    """Return the passages of the claims by document."""
+    marks: list[list[ClaimMark]] = [[] for _ in report.documents]
+    for item in items:
+        if item.span is not None:
+            marks[item.document].append(ClaimMark(item.span, item.number, item.claim.status))
+    return marks

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import re
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 # The style sheets that all pages share: colours and fonts, then states, headings and tables.
 PALETTE = "palette.css"
 COMMON = "common.css"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @cache
@@ -61,16 +58,11 @@ def html_page(
     )
 
 
-def inline_json(value: Any) -> Any:
-    """Return a value as JSON that is safe in a script element of a template."""
+def html_fragment(template: str, **values: Any) -> str:
+    """Render a part of a page as markup; texts are escaped as in `html_page`."""
     from markupsafe import Markup
 
-    # UTF-8 cannot encode a lone surrogate; its replacement is one character, so spans hold.
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
-    for mark in "<>&\u2028\u2029":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return Markup(text)
+    return Markup(_environment("halldetect.render").get_template(template).render(**values))
 
 
 @cache

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Any
 
-from halldetect.render.html_page import asset, html_page, shared_style
+from halldetect.render.html_page import asset, html_fragment, html_page, shared_style
 from halldetect.render.passages import shorten
 from halldetect.render.phrases import document_name, one_line, visible
 from halldetect.render.terminal import new_console, printed, wants_color
@@ -149,6 +149,11 @@ def repair_html(repair: Repair) -> str:
         style=shared_style() + asset(REPAIR_STYLE),
         **repair_view(repair),
     )
+
+
+def repair_fragment(repair: Repair) -> str:
+    """Return a repair as a part of a page."""
+    return html_fragment("repair_view.html.jinja", **repair_view(repair))
 
 
 def _remarks(repair: Repair, change: Change) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from halldetect.errors import InputError
 from halldetect.reading.overlap import content_keys
 from halldetect.reading.words import words
-from halldetect.report import Report, Status, Verdict
+from halldetect.report import ClaimReport, Report, Status, Verdict
 from halldetect.report.json_form import plain
 
 # Claims that share at least this part of their content words are about the same thing.
@@ -69,8 +69,9 @@ class Comparison:
 def compare(a: Report, b: Report) -> Comparison:
     """Compare the reports of two responses to the same source.
 
-    Claims match if they share most of their content words. The most similar claims are paired
-    first, and each claim is in one pair only. Raises InputError if the sources differ.
+    Claims match if they share most of their content words, or rest on the same passage and share
+    some. The most similar claims are paired first, and each claim is in one pair only. Raises
+    InputError if the sources differ.
     """
     if a.documents != b.documents:
         raise InputError("the two reports are about different sources")
@@ -93,16 +94,25 @@ def _partners(a: Report, b: Report) -> dict[int, int]:
     first = [content_keys(claim.text) for claim in a.claims]
     second = [content_keys(claim.text) for claim in b.claims]
     ranked = sorted(
-        (-_shared(one, other), at, place)
+        (-share, at, place)
         for at, one in enumerate(first)
         for place, other in enumerate(second)
-        if _shared(one, other) >= _MIN_SHARED
+        if (share := _shared(one, other))
+        and (share >= _MIN_SHARED or _same_passage(a.claims[at], b.claims[place]))
     )
     partner: dict[int, int] = {}
     for _, at, place in ranked:
         if at not in partner and place not in partner.values():
             partner[at] = place
     return partner
+
+
+def _same_passage(one: ClaimReport, other: ClaimReport) -> bool:
+    """Return True if the passages of two claims overlap."""
+    if one.proof is None or other.proof is None:
+        return False
+    same = one.proof.document == other.proof.document
+    return same and one.proof.span.overlaps(other.proof.span)
 
 
 def _shared(one: frozenset[str], other: frozenset[str]) -> float:

@@ -1,4 +1,4 @@
-/** Requests to the service, error notices, and the two dialogs. */
+/** Requests to the service, error notices, the two dialogs, and words that all views share. */
 
 const TOKEN_KEY = "halldetect-token";
 // The server sends a comment every ten seconds; after three misses the connection is dead.
@@ -29,7 +29,27 @@ const ADVICE = {
   not_found: "It may have been deleted, or it was never kept.",
 };
 
+// Controls, bidi overrides and lone surrogates; each becomes one visible character.
+const UNSAFE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]/gu;
+
 export const find = (id) => document.getElementById(id);
+
+export const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
+
+export const plural = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
+
+export const symbol = (text) => element("span", { class: "symbol", "aria-hidden": "true" }, text);
+
+export const visible = (text) => text.replace(UNSAFE, "\ufffd");
+
+/** Builds what the server sends as a tree: texts, and elements as [tag, attributes, ...children]. */
+export function build(tree) {
+  return tree.map((node) => {
+    if (typeof node === "string") return node;
+    const [tag, attributes, ...children] = node;
+    return element(tag, attributes, ...build(children));
+  });
+}
 
 /** An action of a notice that tries once more. */
 export const again = (act) => ({ label: "Try again", act, primary: true });
@@ -88,7 +108,7 @@ export class Api {
   async ask(path, { method = "GET", body, signal, keepalive, token = this.token } = {}) {
     const headers = {};
     if (token) headers.Authorization = `Bearer ${token}`;
-    if (body !== undefined) headers["Content-Type"] = "application/json";
+    if (typeof body === "string") headers["Content-Type"] = "application/json";
     const init = { method, headers, body, signal, keepalive, cache: "no-store", credentials: "omit" };
     const answer = await fetch(path, init).catch((error) => {
       throw interrupted(error, signal, "unreachable");

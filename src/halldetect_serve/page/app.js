@@ -1,17 +1,18 @@
 /**
  * The page: the current view, the rights of the token, and a check from start to report.
  *
- * The report's own scripts load before this one; their names (element, textButton, visible,
- * TextPane, ReportView...) are used here. The address names the view: nothing,
+ * The report's own script loads before this one; its names (element, textButton, stored,
+ * SYMBOLS, ReportView...) are used here. The address names the view: nothing,
  * `?view=history`, `?view=result`, `?view=comparison`, `?view=repair` or `?report=ID`; the
  * fragment belongs to the report.
  */
 
-import { Api, Fault, again, askToken, confirmed, find, notice, onPlainClick } from "./api.js";
+import { Api, Fault, again, askToken, build, capital, confirmed, find, notice, onPlainClick, visible } from "./api.js";
 import { CheckForm } from "./check_form.js";
 import { History, Review } from "./history.js";
-import { Outcome, Watch, comparisonView, copied, repairView } from "./views.js";
+import { Outcome, Watch, copied } from "./views.js";
 
+const RESULTS_KEY = "halldetect-results";
 const VIEWS = ["check", "watch", "report", "comparison", "repair", "history"];
 const WANTS_TOKEN = "This server wants a token. It is kept until you close this tab.";
 const REFUSED = "The server did not accept the token.";
@@ -20,7 +21,8 @@ class App {
   constructor() {
     this.api = new Api();
     this.session = { data: null };
-    this.results = {}; // by name of the view: result, comparison, repair
+    // By name of the view (result, comparison, repair), what the server sent; kept over a reload.
+    this.results = JSON.parse(stored(() => sessionStorage.getItem(RESULTS_KEY)) ?? "{}");
     const shared = { api: this.api, session: this.session, status: (text) => this.status(text) };
     const open = (id) => this.go(`./?report=${encodeURIComponent(id)}`);
     this.form = new CheckForm({ ...shared, submit: (request) => this.check(request) });
@@ -90,8 +92,7 @@ class App {
     if (report) this.showStored(report);
     else if (view === "history") this.showHistory();
     else if (view === "result" && this.results.result) this.showOutcome(this.results.result);
-    else if (view === "comparison" && this.results.comparison) this.showComparison();
-    else if (view === "repair" && this.results.repair) this.showRepair();
+    else if (this.results[view]) this.showResult(view, this.results[view]);
     else if (view) this.go("./", { replace: true });
     else this.showCheck();
   }
@@ -157,40 +158,22 @@ class App {
   }
 
   async run(request, repair, watch, signal) {
-    const two = request.a !== undefined;
-    if (!two && !repair) {
-      const on = Object.fromEntries(
-        ["accepted", "claims", "verdict"].map((name) => [name, (data) => watch[name](data)]),
-      );
-      const found = await this.api.check(request, { ...on, progress: (data) => watch.advance(data) }, signal);
-      if (this.watch === watch) this.finish(found);
-      return;
+    let [name, found] = ["result", null];
+    if (request.a === undefined && !repair) {
+      const on = { progress: (data) => watch.advance(data) };
+      for (const event of ["accepted", "claims", "verdict"]) on[event] = (data) => watch[event](data);
+      found = await this.api.check(request, on, signal);
+    } else {
+      name = repair ? "repair" : "comparison";
+      watch.say(repair ? "Repairing the response" : "Checking both responses");
+      const body = JSON.stringify(request);
+      found = await this.api.json(repair ? "v1/repair" : "v1/compare", { method: "POST", body, signal });
     }
-    watch.say(two ? "Checking both responses" : "Repairing the response");
-    const name = two ? "comparison" : "repair";
-    const body = JSON.stringify(request);
-    const found = await this.api.json(two ? "v1/compare" : "v1/repair", { method: "POST", body, signal });
     if (this.watch !== watch) return;
     this.results[name] = found;
-    this.arrive(`./?view=${name}`);
-  }
-
-  finish({ report, view, markdown, html, stored, store_error: storeError }) {
-    const id = stored?.id ?? null;
-    const formats = {
-      json: () => `${JSON.stringify(report, null, 2)}\n`,
-      html: () => html,
-      markdown: () => markdown,
-      ...this.pdfOf(id),
-    };
-    this.results.result = { payload: view, formats, id, storeError };
-    this.arrive(id ? `./?report=${encodeURIComponent(id)}` : "./?view=result");
-  }
-
-  /** Returns the PDF of a stored report, if the server can create it. */
-  pdfOf(id) {
-    if (!id || !this.session.data.pdf) return {};
-    return { pdf: async () => (await this.api.ask(`v1/reports/${encodeURIComponent(id)}.pdf`)).blob() };
+    const id = found.stored?.id;
+    if (!id) stored(() => sessionStorage.setItem(RESULTS_KEY, JSON.stringify({ [name]: found })));
+    this.arrive(id ? `./?report=${encodeURIComponent(id)}` : `./?view=${name}`);
   }
 
   /** Shows the result, unless the reader has opened another view meanwhile. */
@@ -202,18 +185,13 @@ class App {
   }
 
   async showStored(id) {
-    if (this.results.result?.id === id) return void this.showOutcome(this.results.result);
+    const known = this.results.result;
+    if (known?.stored?.id === id) return void this.showOutcome(known);
     const path = `v1/reports/${encodeURIComponent(id)}`;
     try {
-      const { view } = await this.api.json(`${path}/view`);
-      const formats = {
-        json: () => this.api.text(path),
-        html: () => this.api.text(`${path}.html`),
-        markdown: () => this.api.text(`${path}.md`),
-        ...this.pdfOf(id),
-      };
+      const [report, { view }] = await Promise.all([this.api.json(path), this.api.json(`${path}/view`)]);
       if (new URLSearchParams(location.search).get("report") === id) {
-        this.showOutcome({ payload: view, formats, id });
+        this.showOutcome({ report, view, stored: { id } });
       }
     } catch (fault) {
       const ways = [again(() => this.route()), { label: "New check", act: () => this.go("./") }];
@@ -227,61 +205,68 @@ class App {
     }
   }
 
-  /** Returns the buttons above a result; `texts` refill the form. */
-  actions(texts) {
-    const again = (filled) => () => {
+  /** Returns a button that fills the form with texts. */
+  refill(label, texts) {
+    const act = async () => {
+      if (!(await this.form.replace(texts, "Replace the texts of the form?", "Replace"))) return;
       this.go("./");
-      this.form.fill(filled);
     };
-    const button = (label, filled) => textButton({ class: "quiet" }, again(filled), label);
-    return [button("New check", { documents: [], response: "" }), button("Edit the texts", texts)];
+    return textButton({ class: "quiet" }, act, label);
   }
 
-  showOutcome(result) {
+  /** Returns the buttons above a result. */
+  actions(texts) {
+    return [this.refill("New check", { documents: [], response: "" }), this.refill("Edit the texts", texts)];
+  }
+
+  showOutcome({ report, view, html, markdown, stored: kept, store_error: storeError }) {
     this.outcome?.leave();
-    const { payload, id } = result;
-    const actions = this.actions(payload);
-    if (payload.verdict === "hallucinated" && this.may("check")) {
-      actions.push(textButton({ class: "quiet" }, () => this.repair(payload), "Repair"));
+    const id = kept?.id;
+    const path = `v1/reports/${encodeURIComponent(id)}`;
+    const formats = {
+      json: () => (id ? this.api.text(path) : `${JSON.stringify(report, null, 2)}\n`),
+      html: () => html ?? this.api.text(`${path}.html`),
+      markdown: () => markdown ?? this.api.text(`${path}.md`),
+    };
+    if (id && this.session.data.pdf) formats.pdf = async () => (await this.api.ask(`${path}.pdf`)).blob();
+    const actions = this.actions(report);
+    if (report.verdict === "hallucinated" && this.may("check")) {
+      actions.push(textButton({ class: "quiet" }, () => this.repair(report), "Repair"));
     }
+    const status = (text) => this.status(text);
+    const open = (other) => this.go(`./?report=${encodeURIComponent(other)}`);
     const remove =
       id && this.may("admin") ? textButton({ class: "quiet danger" }, () => this.remove(id), "Delete") : null;
-    const status = (text) => this.status(text);
     const review =
-      id && this.may("read") ? new Review(this.api, id, { status, mayWrite: this.may("check") }) : null;
+      id && this.may("read") ? new Review(this.api, id, { status, open, mayWrite: this.may("check") }) : null;
     find("report").hidden = false; // the view measures itself while it is built
-    this.outcome = new Outcome(find("report"), result, { status, actions, remove, review });
-    this.show("report", capital(payload.verdict));
+    const shown = { report, view, formats, id, storeError };
+    this.outcome = new Outcome(find("report"), shown, { status, actions, remove, review });
+    this.show("report", capital(report.verdict));
   }
 
   /** Repairs the response of a report, with the options of the form. */
-  repair(payload) {
+  async repair(report) {
+    if (!(await this.form.replace(report, "Replace the texts of the form?", "Replace"))) return;
     this.go("./");
-    this.form.fill(payload);
     const { store, include, ...request } = this.form.request() ?? {};
     if (request.source) this.check(request, { repair: true });
   }
 
-  showComparison() {
-    const { view, a, b } = this.results.comparison;
-    find("comparison").replaceChildren(...comparisonView(view, this.actions({ ...a, second: b.response })));
-    this.show("comparison", "Comparison");
-  }
-
-  showRepair() {
-    const { view, repair } = this.results.repair;
-    const { original, text } = repair;
-    const actions = this.actions(original);
-    if (text !== null) {
-      const [, use] = this.actions({ ...original, response: text });
-      use.textContent = "Use the new text";
+  /** Shows a comparison or a repair. */
+  showResult(name, { view, a, b, repair }) {
+    const actions = this.actions(a ? { ...a, second: b.response } : repair.original);
+    if (repair && repair.text !== null) {
+      const { original, text } = repair;
       const copy = async () => {
         this.status((await copied(text)) ? "New text copied" : "The browser did not allow copying");
       };
-      actions.push(use, textButton({ class: "quiet" }, copy, "Copy the new text"));
+      actions.push(this.refill("Use the new text", { ...original, response: text }));
+      actions.push(textButton({ class: "quiet" }, copy, "Copy the new text"));
     }
-    find("repair").replaceChildren(...repairView(view, actions));
-    this.show("repair", "Repair");
+    const [title, ...rest] = build(view);
+    find(name).replaceChildren(title, element("div", { class: "actions" }, ...actions), ...rest);
+    this.show(name, capital(name));
   }
 
   async remove(id) {
@@ -292,7 +277,7 @@ class App {
       this.outcome?.trouble.replaceChildren(notice(fault));
       return;
     }
-    if (this.results.result?.id === id) this.results.result = null;
+    if (this.results.result?.stored?.id === id) this.results.result = null;
     this.status("Report deleted");
     this.go("./?view=history");
   }

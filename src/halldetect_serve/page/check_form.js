@@ -1,26 +1,13 @@
 /** The form of a check: turns texts and options into a request, or names what is missing. */
 
-import { confirmed, find } from "./api.js";
-
-/** Returns the text of a UTF-8 or UTF-16 file, or throws an error that names the file. */
-async function readText(file) {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  const wide = { "255,254": "utf-16le", "254,255": "utf-16be" }[`${bytes[0]},${bytes[1]}`];
-  try {
-    const text = new TextDecoder(wide ?? "utf-8", { fatal: true }).decode(bytes);
-    if (!text.includes("\0")) return text;
-  } catch {
-    // refused below because of its NUL characters
-  }
-  throw new Error(`${file.name} is not a text file`);
-}
+import { confirmed, find, plural, visible } from "./api.js";
 
 /** Counts Unicode code points, as the server does. */
 function lengthOf(text) {
   return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }
 
-const size = (text) => (text ? plural(lengthOf(text), "character", "characters") : "");
+const size = (text) => (text ? plural(lengthOf(text), "character") : "");
 
 export class CheckForm {
   /** `submit(request)` sends a request; `status(text)` announces a text. */
@@ -30,27 +17,28 @@ export class CheckForm {
     this.response = find("response");
     this.second = find("response-b");
     this.documents = []; // {node, area, title, count, remove, name}
-    this.addDocument("");
-    this.node.addEventListener("submit", (event) => {
+    this.fill({ documents: [], response: "" });
+    const on = (id, kind, act) => find(id).addEventListener(kind, act);
+    on("check-form", "submit", (event) => {
       event.preventDefault();
       const request = this.request();
       if (request) submit(request);
     });
-    this.node.addEventListener("keydown", (event) => {
+    on("check-form", "keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.node.requestSubmit();
     });
-    this.node.addEventListener("input", ({ target }) => {
+    on("check-form", "input", ({ target }) => {
       this.complain(target.closest("[data-drop]")?.dataset.drop ?? "threshold", "");
       this.label();
     });
-    find("compare").addEventListener("click", () => {
+    on("compare", "click", () => {
       this.compareTwo(find("second").hidden);
       if (!find("second").hidden) this.second.focus();
     });
-    find("add-document").addEventListener("click", () => this.addDocument("").focus());
-    find("example").addEventListener("click", () => this.example());
-    find("clear").addEventListener("click", () => {
-      this.fill({ documents: [], response: "" });
+    on("add-document", "click", () => this.addDocument("").focus());
+    on("example", "click", () => this.example());
+    on("clear", "click", async () => {
+      if (!(await this.replace({ documents: [], response: "" }, "Delete your texts?", "Delete"))) return;
       this.documents[0].area.focus();
     });
     // A file dropped outside the fields must not replace the page.
@@ -59,22 +47,25 @@ export class CheckForm {
         if (event.dataTransfer.types.includes("Files")) event.preventDefault();
       });
     }
-    this.takeFiles("source", find("source-files"), (text, name) => this.addDocument(text, name));
-    this.takeFiles("response", find("response-file"), (text) => {
-      this.response.value = text;
-    });
+    this.takeFiles("source", find("source-files"));
+    this.takeFiles("response", find("response-file"));
   }
 
-  /** Calls `put(text, name)` for each file dropped on a field or chosen with an input. */
-  takeFiles(field, input, put) {
+  /** Reads files dropped on a field or chosen with an input; the server extracts their text. */
+  takeFiles(field, input) {
     const read = async (files) => {
       const refused = [];
       for (const file of field === "source" ? files : files.slice(0, 1)) {
+        const path = `v1/read?name=${encodeURIComponent(file.name)}`;
         try {
-          put(await readText(file), file.name);
+          const { text } = await this.api.json(path, { method: "POST", body: file });
+          if (field === "source") this.addDocument(text, file.name);
+          else if (await this.mayReplace(this.response.value, `Replace the response by ${file.name}?`)) {
+            this.response.value = text;
+          }
           this.status(`${file.name} read`);
-        } catch (error) {
-          refused.push(error.message);
+        } catch (fault) {
+          refused.push(fault.message || fault.title);
         }
       }
       this.label();
@@ -88,6 +79,27 @@ export class CheckForm {
       const files = [...event.dataTransfer.files];
       if (files.length) read(files); // the field handles dragged text
     });
+  }
+
+  /** Resolves to true if there is nothing to lose, or the reader agrees to lose it. */
+  async mayReplace(typed, question, yes = "Replace") {
+    return !typed.trim() || confirmed(visible(question), yes);
+  }
+
+  /** Fills the form, but asks first if texts would be lost that were not checked. */
+  async replace(texts, question, yes) {
+    const typed = this.typed();
+    const lost = typed === this.known ? "" : typed;
+    const agreed = await this.mayReplace(lost, question, yes);
+    if (agreed) this.fill(texts);
+    return agreed;
+  }
+
+  /** Returns all texts of the form as one. */
+  typed() {
+    return [...this.documents.map(({ area }) => area), this.response, this.second, find("question")]
+      .map((area) => area.value)
+      .join("\n");
   }
 
   /** Adds a document; a file fills an empty field before it adds a new one. */
@@ -107,16 +119,18 @@ export class CheckForm {
   documentField() {
     const title = element("span", { class: "title" });
     const count = element("small", { class: "count" });
-    const remove = textButton({ class: "remove" }, () => {
+    const drop = async () => {
+      if (!(await this.mayReplace(field.area.value, `Remove ${title.textContent}?`, "Remove"))) return;
       this.documents = this.documents.filter((other) => other !== field);
       field.node.remove();
       this.label();
       this.documents.at(-1).area.focus();
-    }, "Remove");
+    };
+    const remove = textButton({ class: "remove" }, drop, "Remove");
     const area = element("textarea", {
       dir: "auto",
       spellcheck: "false",
-      placeholder: "Paste the text the response should rest on, or drop text files",
+      placeholder: "Paste the text the response should rest on, or drop files",
       "aria-describedby": "source-error",
     });
     const row = element("div", { class: "document-row" }, title, count, remove);
@@ -140,12 +154,10 @@ export class CheckForm {
   }
 
   async example() {
-    const typed = this.response.value || this.documents.some(({ area }) => area.value);
-    if (typed && !(await confirmed("Replace your texts by the example?", "Replace"))) return;
     try {
       const { source, response, question } = await this.api.json("static/example.json");
-      this.fill({ documents: source, response, question });
-      find("submit").focus();
+      const texts = { documents: source, response, question };
+      if (await this.replace(texts, "Replace your texts by the example?", "Replace")) find("submit").focus();
     } catch {
       this.complain("source", "The example could not be loaded: the server cannot be reached.");
     }
@@ -153,17 +165,17 @@ export class CheckForm {
 
   /** Opens or closes the field for a second response. */
   compareTwo(on) {
-    find("second").hidden = !on;
+    find("second").hidden = find("letter-a").hidden = !on;
     find("compare").setAttribute("aria-pressed", String(on));
     find("submit").textContent = on ? "Compare" : "Check";
     find("store").disabled = on; // a comparison is not stored
   }
 
-  fill({ documents, document_names: names = [], response, second = "", question }) {
+  fill({ documents, document_names: names, response, second = "", question }) {
     this.documents = [];
     find("documents").replaceChildren();
     for (const [place, text] of (documents.length ? documents : [""]).entries()) {
-      this.addDocument(text, names[place] ?? "");
+      this.addDocument(text, names?.[place] ?? "");
     }
     this.response.value = response;
     this.second.value = second;
@@ -171,6 +183,7 @@ export class CheckForm {
     find("question").value = question ?? "";
     for (const field of ["source", "response", "threshold"]) this.complain(field, "");
     this.label();
+    this.known = this.typed();
   }
 
   /** Offers the verifiers of the server and its threshold. */
@@ -212,7 +225,7 @@ export class CheckForm {
     const bytes = new Blob([JSON.stringify(request)]).size;
     const most = `${(limits.max_body_bytes / 1e6).toLocaleString("en")} MB`;
     const found = [
-      ["source", !source.length && "Paste a source, or drop a text file here."],
+      ["source", !source.length && "Paste a source, or drop a file here."],
       ["source", tooLong("source", long, limits.max_source)],
       ["response", !responses[0].trim() && "Paste the response to check."],
       ["response", both && !responses[1].trim() && "Paste the second response as well."],
@@ -242,9 +255,12 @@ export class CheckForm {
     };
     const problem = this.problem(source, both, request);
     for (const field of ["source", "response", "threshold"]) this.complain(field, "");
-    if (!problem) return request;
-    if (problem[0] === "threshold") find("options").open = true;
-    this.complain(...problem).focus();
-    return null;
+    if (problem) {
+      if (problem[0] === "threshold") find("options").open = true;
+      this.complain(...problem).focus();
+      return null;
+    }
+    this.known = this.typed();
+    return request;
   }
 }

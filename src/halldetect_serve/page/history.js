@@ -1,11 +1,13 @@
 /** Search, open, export, delete and review stored reports. */
 
-import { again, confirmed, find, notice, onPlainClick } from "./api.js";
+import { again, capital, confirmed, find, notice, onPlainClick, plural, symbol, visible } from "./api.js";
 import { saveFile } from "./views.js";
 
 const PAGE = 50;
 const TYPING_MS = 300;
 const SAVE_MS = 600;
+const percent = (share) => `${Math.round(100 * share)} %`;
+
 export class History {
   /** `open(id)` shows a report; `status(text)` announces a text. */
   constructor(host, { api, session, open, status }) {
@@ -46,12 +48,13 @@ export class History {
     // Their rows are not loaded yet.
     for (const control of [this.export, this.delete, this.more]) control.hidden = true;
     await this.load();
-    const { total, verdicts, hallucination_rate: rate } = await this.api
+    const { total, verdicts, hallucination_rate: rate, corrected_rate: corrected } = await this.api
       .json("v1/reports/summary")
       .catch(() => ({ total: 0 }));
-    const share = rate == null ? "" : ` (${Math.round(100 * rate)} % of those judged)`;
+    const after = corrected === rate ? "" : `; ${percent(corrected)} by review`;
+    const share = rate == null ? "" : ` (${percent(rate)} of those judged${after})`;
     this.totals.textContent = total
-      ? `Last 30 days: ${plural(total, "report", "reports")}, ${verdicts.hallucinated} hallucinated${share}.`
+      ? `Last 30 days: ${plural(total, "report")}, ${verdicts.hallucinated} hallucinated${share}.`
       : "";
   }
 
@@ -66,6 +69,7 @@ export class History {
       this.trouble.replaceChildren();
       this.rows.append(...page.reports.map((report) => this.row(report)));
       this.next = page.next;
+      this.total = page.total;
       this.more.hidden = !this.next;
       this.settle();
     } catch (fault) {
@@ -88,12 +92,13 @@ export class History {
       ? "No report fits."
       : "Nothing is kept yet. Tick “Keep in the history” when you check.";
     this.delete.hidden = !(some && this.mayDelete);
-    const what = filtered ? "all that fit" : "all";
-    this.delete.textContent = `Delete ${chosen ? plural(chosen, "report", "reports") : what}`;
+    const all = plural(this.total ?? 0, filtered ? "matching report" : "report");
+    const what = this.total > 1 ? `all ${all}` : all;
+    this.delete.textContent = `Delete ${chosen ? plural(chosen, "report") : what}`;
   }
 
   row({ id, created, verdict, score, claims, excerpt, question, review }) {
-    const counts = STATE_ORDER.filter((state) => claims[state]).map((state) => {
+    const counts = Object.keys(SYMBOLS).filter((state) => claims[state]).map((state) => {
       const label = { class: `tally ${state}`, title: state };
       return element("span", label, symbol(SYMBOLS[state]), `${claims[state]} `, element("span", { class: "unseen" }, state));
     });
@@ -102,14 +107,15 @@ export class History {
     onPlainClick(link, () => this.open(id));
     const box = element("input", { type: "checkbox", value: id, "aria-label": `Choose the report on: ${text}` });
     const time = new Date(created).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
-    const state = element("span", { class: `state ${verdict}` }, symbol(VERDICT_SYMBOLS[verdict]), capital(verdict));
+    const shown = review?.verdict ?? verdict;
+    const state = element("span", { class: `state ${shown}` }, symbol(VERDICT_SYMBOLS[shown]), capital(shown));
     const small = (words) => (words ? element("small", { dir: "auto" }, visible(words)) : null);
     const said = review && [review.agree && `${review.agree} agreed`, review.disagree && `${review.disagree} disagreed`];
     const cells = [
       ["choose", this.mayDelete ? box : ""],
       ["when", element("time", { datetime: created }, time)],
-      ["verdict-cell", state],
-      ["figure", decimal(score)],
+      ["verdict-cell", state, small(shown !== verdict && `by review; was ${verdict}`)],
+      ["figure", score === null ? "n/a" : score.toFixed(2)],
       ["tallies", ...(counts.length ? counts : ["none"])],
       ["excerpt", link, small(question)],
       ["reviewed", said ? said.filter(Boolean).join(", ") || "noted" : "", small(review?.note)],
@@ -121,12 +127,11 @@ export class History {
   async removeChosen() {
     const { chosen } = this;
     const query = chosen.length ? new URLSearchParams(chosen.map((id) => ["id", id])) : this.query();
-    const some = chosen.length ? plural(chosen.length, "report", "reports") : "all reports that fit the filters, also those not shown yet,";
-    if (!(await confirmed(`Delete ${query.size ? some : "all reports"} for good?`, "Delete"))) return;
+    if (!(await confirmed(`${this.delete.textContent} for good?`, "Delete"))) return;
     if (!query.size) query.set("all", "true");
     try {
       const { deleted } = await this.api.json(`v1/reports?${query}`, { method: "DELETE" });
-      this.status(`${plural(deleted, "report", "reports")} deleted`);
+      this.status(`${plural(deleted, "report")} deleted`);
       await this.show();
       this.title.focus();
     } catch (fault) {
@@ -144,7 +149,7 @@ export class History {
       const lines = text.split("\n").filter(Boolean).length;
       if (!lines) return void this.status("Nothing to export: decide on claims of a report first");
       saveFile(`halldetect-${form}.jsonl`, text, "application/x-ndjson");
-      this.status(`${plural(lines, "row", "rows")} exported`);
+      this.status(`${plural(lines, "row")} exported`);
     } catch (fault) {
       this.fail(fault);
     }
@@ -157,9 +162,9 @@ let underWay = Promise.resolve();
 
 /** A person's review of a stored report: agree or disagree with each claim, and a note. */
 export class Review {
-  /** `status(text)` announces a text; `mayWrite` is true if the token allows storing. */
-  constructor(api, id, { status, mayWrite }) {
-    Object.assign(this, { api, status, mayWrite });
+  /** `status(text)` announces a text; `open(id)` shows a report; `mayWrite`: the token allows it. */
+  constructor(api, id, { status, open, mayWrite }) {
+    Object.assign(this, { api, status, open, mayWrite });
     this.path = `v1/reports/${encodeURIComponent(id)}/review`;
     this.decisions = new Map();
     this.buttons = []; // [number, decision, button]
@@ -168,15 +173,20 @@ export class Review {
     this.ends = new AbortController();
   }
 
-  /** Adds the note below the claims and loads the stored review. */
-  attach(list, trouble) {
-    this.trouble = trouble;
+  /** Adds decisions to the cards and a note below them, and loads the stored review. */
+  attach(view, trouble) {
+    Object.assign(this, { view, trouble });
+    for (const [number, card] of view.cards) card.querySelector("h3").after(this.choice(number));
+    this.outcome = element("p", { class: "by-review", role: "status" });
+    view.root.querySelector("h1").after(this.outcome);
     this.note = element("textarea", { id: "review-note", rows: "3", dir: "auto", maxlength: "20000" });
     this.note.addEventListener("input", () => this.edited());
     this.saved = element("small", { role: "status" });
     const title = element("h2", {}, element("label", { for: "review-note" }, "Your note"), this.saved);
     const hint = "Notes and decisions are stored with the report. The history exports them as a labelled dataset.";
-    list.append(element("section", { class: "panel review" }, title, this.note, element("small", {}, hint)));
+    const next = textButton({ class: "quiet", id: "next-unreviewed" }, () => this.goOn(), "Next unreviewed");
+    const panel = element("section", { class: "panel review" }, title, this.note, element("small", {}, hint), next);
+    view.root.querySelector(".list").append(panel);
     const { signal } = this.ends;
     window.addEventListener("pagehide", () => this.store({ keepalive: true }), { signal });
     this.read();
@@ -189,9 +199,31 @@ export class Review {
       this.buttons.push([number, decision, button]);
       return button;
     });
-    this.mark();
     const label = { class: "decisions", role: "group", "aria-label": `Your decision on claim ${number}` };
     return element("div", label, ...buttons);
+  }
+
+  /** Opens the next claim without a decision, or else the next report without a review. */
+  async goOn() {
+    const claim = [...this.view.cards.keys()].find((number) => !this.decisions.has(number));
+    if (claim !== undefined) return void this.view.select(claim);
+    this.write();
+    await underWay;
+    try {
+      const { reports } = await this.api.json("v1/reports?reviewed=false&limit=1");
+      if (reports.length) this.open(reports[0].id);
+      else this.status("Every report is reviewed");
+    } catch (fault) {
+      this.complain(fault, () => this.goOn());
+    }
+  }
+
+  /** Shows the verdict that the stored decisions lead to. */
+  conclude({ verdict, decisions }) {
+    const left = this.view.cards.size - decisions.length;
+    const open = `${plural(left, "claim")} not reviewed yet`;
+    this.outcome.textContent = verdict ? `By review: ${verdict}` : decisions.length ? open : "";
+    this.outcome.className = `by-review ${verdict ?? ""}`;
   }
 
   decide(number, decision) {
@@ -215,8 +247,10 @@ export class Review {
     this.mark();
     await underWay;
     try {
-      const { note, decisions } = await this.api.json(this.path);
+      const review = await this.api.json(this.path);
+      const { note, decisions } = review;
       if (this.known) return; // "Try again" was pressed twice
+      this.conclude(review);
       this.note.value = note;
       this.decisions = new Map(decisions.map(({ claim, decision }) => [claim, decision]));
       this.known = true;
@@ -246,7 +280,8 @@ export class Review {
     const decisions = [...this.decisions].map(([claim, decision]) => ({ claim, decision }));
     const body = JSON.stringify({ note: this.note.value, decisions });
     try {
-      await this.api.ask(this.path, { method: "POST", body, keepalive });
+      const review = await this.api.json(this.path, { method: "POST", body, keepalive });
+      this.conclude(review);
       this.stored = edit;
       this.trouble.replaceChildren();
       if (edit === this.edits) this.saved.textContent = "Saved";

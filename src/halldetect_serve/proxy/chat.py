@@ -53,22 +53,13 @@ _UNSUPPORTED = "it is not backed by the sources"
 
 @dataclass(slots=True)
 class GuardedChoice:
-    """One choice of a stream that is judged sentence by sentence.
+    """One choice of a stream that is judged sentence by sentence."""
 
-    Attributes:
-        choice: what the upstream has written.
-        judged: characters of its content that are judged.
-        held: judged text that asserts nothing, such as a heading; it waits for its sentence.
-        shown: the text that was passed on.
-        changes: the sentences that were replaced or held back.
-        stopped: True if nothing more is passed on.
-    """
-
-    choice: Choice
-    judged: int = 0
-    held: str = ""
+    choice: Choice  # what the upstream has written
+    judged: int = 0  # characters of its content
+    held: str = ""  # judged, but asserts nothing, such as a heading: waits for its sentence
     shown: str = ""
-    changes: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)  # replaced or held back
     stopped: bool = False
 
     def next_sentence(self, ended: bool) -> str | None:
@@ -151,7 +142,7 @@ class ProxiedChat:
             return {**answer, "halldetect": await self._annotation(checked, {})}
         choices, actions = [], {}
         for item in checked:
-            message, reason = item.choice.message(), item.choice.finish_reason
+            message, reason = item.message, item.choice.finish_reason
             if self._rejects(item):
                 repaired = None if item.repair is None else item.repair["text"]
                 message = {"role": "assistant", "content": repaired or block_notice(item)}
@@ -281,13 +272,12 @@ class ProxiedChat:
 
     async def _other_parts(self, guards: Guards) -> AsyncIterator[bytes]:
         """Check the fields besides the content, and yield those that may be shown."""
-        rests = {index: guard.rest() for index, guard in guards.items() if not guard.stopped}
-        found = {index: rest for index, rest in rests.items() if rest is not None}
+        found = await run_sync(_rests, guards)
         for item in await self.check(found, store=False):
             if self._rejects(item):
                 guards[item.index].stop()
             else:
-                yield self._chunk(item.index, item.choice.message())
+                yield self._chunk(item.index, item.message)
         for index, guard in guards.items():  # nothing of them is left
             if guard.changes and not (guard.shown.strip() or index in found):
                 guard.stop()
@@ -316,13 +306,11 @@ class ProxiedChat:
     async def _repair(self, checked: list[CheckedChoice]) -> list[CheckedChoice]:
         """Repair the rejected choices in that mode; tool calls cannot be reassembled."""
         broken = [
-            item
-            for item in checked
-            if self._rejects(item) and set(item.choice.checked) == {"content"}
+            item for item in checked if self._rejects(item) and set(item.checked) == {"content"}
         ]
         if self.mode != "repair" or not broken:
             return checked
-        repairs = await self._repairs([item.choice.text for item in broken])
+        repairs = await self._repairs([item.checked["content"] for item in broken])
         outcomes = {item.index: repair for item, repair in zip(broken, repairs, strict=True)}
         return [replace(item, repair=outcomes.get(item.index)) for item in checked]
 
@@ -359,6 +347,12 @@ class ProxiedChat:
             }
         choice = {"index": index, "delta": delta, "finish_reason": finish_reason}
         return _event({**self.frame, "choices": [choice]})
+
+
+def _rests(guards: Guards) -> dict[int, Choice]:
+    """Return the choices whose other fields are still to be judged, without their content."""
+    rests = {index: guard.rest() for index, guard in guards.items() if not guard.stopped}
+    return {index: rest for index, rest in rests.items() if rest is not None}
 
 
 def _event(value: dict[str, Any]) -> bytes:

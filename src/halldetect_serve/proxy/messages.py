@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from halldetect.inputs import ASSERTS_NOTHING
 from halldetect.preparation import CHECK_FAILED
+from halldetect.render.passages import Passages
 from halldetect.report import ClaimReport, Report
 from halldetect.report.json_form import plain
 from halldetect_serve.error_responses import service_error
@@ -63,10 +64,12 @@ class ChatRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CheckedChoice:
-    """One choice with its report, the fields on its storage, and the dict of its repair."""
+    """One choice with the texts that were judged, its report, its storage and its repair."""
 
     index: int
     choice: Choice
+    checked: dict[str, str]
+    message: dict[str, Any]
     report: FinishedReport
     stored: dict[str, Any]
     has_unjudged_call: bool
@@ -77,16 +80,17 @@ class CheckedChoice:
         cls, index: int, choice: Choice, report: FinishedReport, stored: dict[str, Any]
     ) -> CheckedChoice:
         """Return a choice with its report; look for arguments of tools that no claim covers."""
-        texts, unjudged = choice.checked.get("tool_calls", ""), False
+        checked, unjudged = choice.checked, False
+        texts = checked.get("tool_calls", "")
         claims = Report.from_json(report.json).claims if texts else ()
         spans = [claim.span for claim in claims if claim.span is not None]
-        end = len(choice.text) - len(texts)
+        end = len("\n\n".join(checked.values())) - len(texts)
         for text in texts.split("\n\n"):
             start, end = end, end + len(text)
             covered = any(span.start < end and span.end > start for span in spans)
             unjudged |= bool(text.strip()) and not covered
             end += 2
-        return cls(index, choice, report, stored, unjudged)
+        return cls(index, choice, checked, choice.message(), report, stored, unjudged)
 
     @property
     def verdict(self) -> str:
@@ -97,7 +101,7 @@ class CheckedChoice:
         """Return True if the operator blocks such an answer, or the check failed."""
         reason = self.report.overview["reason"] or ""
         # A choice without text, such as a call without arguments, has nothing to block.
-        if self.verdict == "uncheckable" and block_unchecked and self.choice.text.strip():
+        if self.verdict == "uncheckable" and block_unchecked and self.checked:
             return True
         if self.verdict == "uncheckable" and reason not in ASSERTS_NOTHING:
             return reason.startswith(CHECK_FAILED)
@@ -106,6 +110,7 @@ class CheckedChoice:
     def annotation(self, action: str) -> dict[str, Any]:
         """Return the entry of this choice in the field `halldetect` of the answer."""
         report = Report.from_json(self.report.json)
+        passages = Passages(report)
         entry = {
             "index": self.index,
             "action": action,
@@ -113,9 +118,9 @@ class CheckedChoice:
             "score": report.score,
             "threshold": report.threshold,
             "reason": report.reason,
-            "claims": [_claim_annotation(claim) for claim in report.claims],
+            "claims": [_claim_annotation(claim, report, passages) for claim in report.claims],
             "unchecked": plain(report.left_out),
-            "checked_fields": list(self.choice.checked),
+            "checked_fields": list(self.checked),
             "unchecked_fields": self.choice.unchecked_fields,
             **self.stored,
         }
@@ -130,11 +135,11 @@ class CheckedChoice:
         return entry
 
 
-def _claim_annotation(claim: ClaimReport) -> dict[str, Any]:
-    fields, passage = plain(claim), None
-    if claim.proof is not None:
-        proof = plain(claim.proof)
-        passage = {name: proof[name] for name in ("text", "document", "span")}
+def _claim_annotation(claim: ClaimReport, report: Report, passages: Passages) -> dict[str, Any]:
+    fields, passage, span = plain(claim), None, passages.span(claim)
+    if claim.proof is not None and span is not None:
+        text = span.cut(report.documents[claim.proof.document])
+        passage = {"text": text, "document": claim.proof.document, "span": plain(span)}
     names = ("text", "span", "status", "support", "reason")
     return {**{name: fields[name] for name in names}, "passage": passage}
 

@@ -69,7 +69,7 @@ class UpstreamClient:
         except TimeoutError:
             message = f"the upstream sent no list of models within {_LIST_SECONDS:.0f} seconds"
             raise service_error("upstream_error", message) from None
-        listed = _decode(text).get("data")
+        listed = (await run_sync(_decode, text)).get("data")
         fields: list[Any] = listed if isinstance(listed, list) else [None]
         if not all(isinstance(item, dict) and isinstance(item.get("id"), str) for item in fields):
             raise service_error("upstream_error", "the upstream sent no list of models")
@@ -89,7 +89,8 @@ class UpstreamClient:
                     continue
                 if value.strip() == b"[DONE]":
                     return
-                chunk = _decode(value)
+                # In a thread, as every reading of what the upstream sent.
+                chunk = await run_sync(_decode, value)
                 _check_choices(chunk.get("choices", []))
                 yield chunk
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Annotated, Any
 
+from anyio import to_process
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from halldetect.errors import ServiceError
+from halldetect.cli.text_arguments import read_bytes
+from halldetect.errors import InputError, MissingExtra, ServiceError
 from halldetect.inputs import Pair
 from halldetect_serve import context as parts
+from halldetect_serve import rendering
 from halldetect_serve.context import Context, ServiceContext, request_id, submit
 from halldetect_serve.error_responses import error_object, service_error
 from halldetect_serve.proxy.chat import ProxiedChat
@@ -27,7 +31,6 @@ from halldetect_serve.schemas import (
     CheckRequest,
     CheckResult,
     CompareRequest,
-    Form,
     RepairRequest,
 )
 from halldetect_serve.worker.process import FinishedReport
@@ -36,6 +39,12 @@ from halldetect_serve.worker.scheduler import PendingJob
 router = APIRouter(tags=["check"], route_class=StrictJsonRoute)
 _JSON = "application/json"
 _EVENTS = "text/event-stream"
+_FILE_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 
 
 async def _reports(
@@ -65,6 +74,31 @@ async def check_batch(body: BatchRequest, request: Request, context: Context) ->
     results = ",".join(map(_with_report, reports, stored))
     text = f'{{"request_id":{json.dumps(request_id(request))},"results":[{results}]}}'
     return Response(text.encode(), media_type=_JSON)
+
+
+@router.post("/v1/read", response_model=dict[str, str], openapi_extra=_FILE_BODY)
+async def read(
+    request: Request, context: Context, name: Annotated[str, Query(max_length=1000)]
+) -> object:
+    """Return the text of a file, also of PDF, DOCX and HTML, as the command line reads it."""
+    # In a process of its own, which can be stopped: a small file can take long to unpack.
+    work = to_process.run_sync(_file_text, await request.body(), name, cancellable=True)
+    try:
+        async with asyncio.timeout(context.settings.limits.timeout):
+            text, refusal = await parts.cancel_on_disconnect(request, work)
+    except TimeoutError:
+        raise service_error("deadline_exceeded", "the file takes too long to read") from None
+    if refusal:
+        raise service_error("invalid_request", refusal)
+    return {"text": text}
+
+
+def _file_text(data: bytes, name: str) -> tuple[str, str]:
+    """Return the text of a file, or why it cannot be read."""
+    try:
+        return read_bytes(data, name), ""
+    except (InputError, MissingExtra) as error:
+        return "", str(error)
 
 
 @router.post(
@@ -129,23 +163,8 @@ async def _check_result(
 ) -> bytes:
     """Store the report if asked to, and return the JSON of a CheckResult."""
     (stored,) = await parts.store_reports(context, body, [report], request_id)
-    forms: dict[str, Any] = dict.fromkeys(map(str, Form))
-    if body.include:
-        forms |= await run_sync(_render, report.json, tuple(body.include))
+    forms = await run_sync(rendering.report_forms, report.json, body.include)
     return _with_report(report, {**stored, **forms, "request_id": request_id}).encode()
-
-
-def _render(text: str, wanted: tuple[Form, ...]) -> dict[str, Any]:
-    from halldetect.render import html, markdown, payload
-    from halldetect.report import Report
-
-    report = Report.from_json(text)
-    renderers: dict[Form, Callable[[Report], Any]] = {
-        Form.VIEW: payload,
-        Form.MARKDOWN: markdown,
-        Form.HTML: html,
-    }
-    return {str(form): renderers[form](report) for form in wanted}
 
 
 @router.post("/v1/repair", response_model=dict[str, Any], tags=["repair"])
@@ -155,17 +174,9 @@ async def repair(body: RepairRequest, request: Request, context: Context) -> Res
         raise service_error("invalid_request", "store: a repair cannot be stored")
     with submit(context, body, [body.pair()], repair=True) as job:
         (finished,) = await parts.cancel_on_disconnect(request, job.reports())
-    view = await run_sync(_repair_view, finished.json)
-    id = json.dumps(request_id(request))
-    text = f'{{"request_id":{id},"repair":{finished.json},"view":{view}}}'
-    return Response(text.encode(), media_type=_JSON)
-
-
-def _repair_view(text: str) -> str:
-    from halldetect.render.repair_views import repair_view
-    from halldetect.repair.outcome import Repair
-
-    return json.dumps(repair_view(Repair.from_dict(json.loads(text))))
+    view = await run_sync(rendering.repair_tree, finished.json)
+    fields = parts.compact_json({"request_id": request_id(request), "view": view})
+    return Response(f'{{"repair":{finished.json},{fields[1:]}'.encode(), media_type=_JSON)
 
 
 @router.post("/v1/compare", response_model=dict[str, Any], tags=["compare"])
@@ -176,17 +187,8 @@ async def compare_responses(body: CompareRequest, request: Request, context: Con
     source = body.model_dump()["source"]
     pairs = [Pair(source, text, body.question) for text in (body.a, body.b)]
     finished = await _reports(body, pairs, request, context)
-    compared = await run_sync(_compared, [report.json for report in finished])
+    compared = await run_sync(rendering.compared, [report.json for report in finished])
     return {"request_id": request_id(request), **compared}
-
-
-def _compared(texts: list[str]) -> dict[str, Any]:
-    from halldetect.render.comparison_views import comparison_view
-    from halldetect.report import Report
-    from halldetect.report.comparison import compare
-
-    comparison = compare(*map(Report.from_json, texts))
-    return {**comparison.to_dict(), "view": comparison_view(comparison)}
 
 
 @router.post(

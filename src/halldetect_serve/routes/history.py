@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from halldetect.errors import MissingExtra
-from halldetect.render.html import CheckRecord
-from halldetect.report import Report, Status
+from halldetect.report import Report, Status, Verdict
 from halldetect_serve.context import Context, token_name
 from halldetect_serve.error_responses import service_error
+from halldetect_serve.rendering import report_file, report_tree
 from halldetect_serve.report_store import StoredReport, iso_time
 from halldetect_serve.routes import StrictJsonRoute
 from halldetect_serve.schemas import (
@@ -28,9 +26,6 @@ from halldetect_serve.schemas import (
 
 router = APIRouter(tags=["reports"], route_class=StrictJsonRoute)
 Id = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,64}$")]
-# The layout of a longer report takes as long as many checks.
-_MAX_PDF_CLAIMS = 500
-_MAX_PDF_RESPONSE = 100_000
 _TEXT = {"schema": {"type": "string"}}
 _FILES = {
     "html": "text/html; charset=utf-8",
@@ -85,40 +80,51 @@ def _report_line(stored: StoredReport) -> str:
 
 
 def labelled_row(stored: StoredReport) -> dict[str, Any] | None:
-    """Return a reviewed report as a row of a labelled dataset; None if it has no label.
-
-    A reviewed claim is hallucinated if the person agrees that the source does not support it, or
-    disagrees that it does. The response is hallucinated if one of its claims is. It is faithful
-    only if every claim was reviewed and none is hallucinated.
-    """
-    if stored.review is None or not stored.review.decisions:
+    """Return a reviewed report as a row of a labelled dataset; None if it has no label."""
+    if stored.review is None:
         return None
-    report = Report.from_json(stored.json)
-    labels = {}
-    for number, decision in _decisions(stored.review).items():
+    report, decisions = Report.from_json(stored.json), stored.review.by_claim
+    verdict = _review_verdict(report, decisions)
+    if verdict is None:
+        return None
+    sentences = []
+    for number, wrong in _labels(report, decisions).items():
         claim = report.claims[number - 1]
-        if claim.status in (Status.SUPPORTED, Status.CONTRADICTED, Status.UNSUPPORTED):
-            text = claim.text if claim.span is None else claim.span.cut(report.response)
-            agrees = decision == "agree"
-            labels[number] = [text, (claim.status is not Status.SUPPORTED) == agrees]
-    hallucinated = any(wrong for _, wrong in labels.values())
-    if not hallucinated and len(labels) < len(report.claims):
-        return None
+        text = claim.text if claim.span is None else claim.span.cut(report.response)
+        sentences.append([text, wrong])
     return {
         "id": stored.id,
         "source": list(report.documents),
         "response": report.response,
         "question": report.question,
-        "hallucinated": hallucinated,
-        "sentences": list(labels.values()),
+        "hallucinated": verdict is Verdict.HALLUCINATED,
+        "sentences": sentences,
         "verdict": str(report.verdict),
         "note": stored.review.note,
         "reviewer": stored.review.reviewer,
     }
 
 
-def _decisions(review: ReviewAnswer) -> dict[int, str]:
-    return {item.claim: item.decision for item in review.decisions}
+def _labels(report: Report, decisions: dict[int, str]) -> dict[int, bool]:
+    """Return by number which of the claims that a person decided on are hallucinated.
+
+    That is a claim of which the person agrees that the source does not support it, or disagrees
+    that it does.
+    """
+    labels = {}
+    for number, decision in decisions.items():
+        status = report.claims[number - 1].status
+        if status in (Status.SUPPORTED, Status.CONTRADICTED, Status.UNSUPPORTED):
+            labels[number] = (status is not Status.SUPPORTED) == (decision == "agree")
+    return labels
+
+
+def _review_verdict(report: Report, decisions: dict[int, str]) -> Verdict | None:
+    """Return hallucinated if a claim is, faithful if every claim was decided on, else None."""
+    labels = _labels(report, decisions)
+    if any(labels.values()):
+        return Verdict.HALLUCINATED
+    return Verdict.FAITHFUL if labels and len(labels) == len(report.claims) else None
 
 
 @router.get("/v1/reports/{id}/review", response_model=ReviewAnswer)
@@ -133,11 +139,12 @@ async def set_review(id: Id, body: ReviewRequest, context: Context, request: Req
     """Store a note and decisions on claims; they replace the previous review."""
     store = context.require_reports()
     stored = await run_sync(store.get, id)
-    claims = len(json.loads(stored.json)["claims"])
-    if wrong := [item.claim for item in body.decisions if item.claim > claims]:
+    given = ReviewAnswer(**body.model_dump(), reviewer=token_name(request))
+    report = await run_sync(Report.from_json, stored.json)
+    if wrong := [claim for claim in given.by_claim if claim > len(report.claims)]:
         raise service_error("invalid_request", f"decisions: the report has no claim {wrong[0]}")
-    name = token_name(request)
-    await run_sync(store.set_review, id, body.note, body.decisions, name)
+    given.verdict = _review_verdict(report, given.by_claim)
+    await run_sync(store.set_review, id, given)
     return (await run_sync(store.get, id)).review
 
 
@@ -157,38 +164,18 @@ async def summary(context: Context, query: Annotated[SummaryQuery, Query()]) -> 
 async def as_file(id: Id, form: Literal["html", "md", "pdf"], context: Context) -> Response:
     """Return a report as a self-contained HTML page, as Markdown, or as an audit sheet in PDF."""
     stored = await run_sync(context.require_reports().get, id)
-    body = await run_sync(_render, stored, form)
+    body = await run_sync(report_file, stored, form)
     response = Response(body, media_type=_FILES[form])
     if form == "html":
         response.headers["Content-Security-Policy"] = _SANDBOX
     return response
 
 
-def _render(stored: StoredReport, form: str) -> bytes:
-    from halldetect.render import html, markdown, pdf
-
-    report, review = Report.from_json(stored.json), stored.review or ReviewAnswer()
-    checked_at = datetime.fromtimestamp(stored.created, UTC)
-    record = CheckRecord(checked_at, None, _decisions(review), review.note, review.reviewer)
-    if form == "html":
-        return html(report, record).encode("utf-8", "replace")
-    if form == "md":
-        return markdown(report).encode("utf-8", "replace")
-    if len(report.claims) > _MAX_PDF_CLAIMS or len(report.response) > _MAX_PDF_RESPONSE:
-        raise service_error("too_large", "the report is too long for a PDF: use its HTML form")
-    try:
-        return pdf(report, record)
-    except MissingExtra as error:
-        raise service_error("pdf_unavailable", str(error)) from None
-
-
 @router.get("/v1/reports/{id}/view", response_model=dict[str, Any])
 async def view(id: Id, context: Context) -> object:
-    """Return the data for the page's view of a report."""
-    from halldetect.render import payload
-
+    """Return the view of a report as a tree of elements, as the page builds it."""
     stored = await run_sync(context.require_reports().get, id)
-    shown = await run_sync(lambda: payload(Report.from_json(stored.json)))
+    shown = await run_sync(lambda: report_tree(Report.from_json(stored.json)))
     return {"id": id, "created": iso_time(stored.created), "view": shown}
 
 

@@ -21,14 +21,13 @@ from halldetect import __version__
 from halldetect.cli import demo
 from halldetect.errors import ServiceError
 from halldetect.render.comparison_views import COMPARISON_STYLE
-from halldetect.render.html import SCRIPTS, VIEW_STYLES
+from halldetect.render.html import SCRIPT, VIEW_STYLES
 from halldetect.render.html_page import asset
 from halldetect.render.repair_views import REPAIR_STYLE
 from halldetect.verification.presets import describe_verifier
 from halldetect_serve.access import SCOPES, AccessToken
-from halldetect_serve.context import Context, token_name
+from halldetect_serve.context import METRICS_TYPE, Context, token_name
 from halldetect_serve.error_responses import service_error
-from halldetect_serve.prometheus import CONTENT_TYPE
 from halldetect_serve.settings import EMBEDDED
 
 router = APIRouter(tags=["service"])
@@ -77,7 +76,7 @@ async def ready(context: Context) -> object:
 async def counted(context: Context) -> Response:
     """Return counters and histograms for Prometheus."""
     text = await run_sync(context.metrics.to_text, context.worker.stats())
-    return Response(text, headers={"Content-Type": CONTENT_TYPE})
+    return Response(text, headers={"Content-Type": METRICS_TYPE})
 
 
 @router.get("/v1/models", response_model=dict[str, Any])
@@ -148,7 +147,7 @@ def static_files() -> dict[str, bytes]:
     """Return the files of the page by name; the report view is shared with HTML reports."""
     folder = resources.files("halldetect_serve") / "page"
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in (INDEX, *FILES)}
-    shared = (*VIEW_STYLES, COMPARISON_STYLE, REPAIR_STYLE, *SCRIPTS)
+    shared = (*VIEW_STYLES, COMPARISON_STYLE, REPAIR_STYLE, SCRIPT)
     texts |= {name: asset(name) for name in shared}
     texts[EXAMPLE] = json.dumps(
         {"source": [demo.SOURCE], "response": demo.RESPONSE, "question": demo.QUESTION}

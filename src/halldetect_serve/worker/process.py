@@ -20,7 +20,7 @@ from functools import lru_cache
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Thread, Timer
-from typing import Any, Protocol
+from typing import Any
 
 from halldetect.config import Configuration
 from halldetect.detector import Detector
@@ -97,7 +97,6 @@ class BatchEnd:
     """The end of a batch: its reports, or an error with code and message; neither if abandoned."""
 
     id: int
-    seconds: float
     reports: list[FinishedReport] | None = None
     error: dict[str, Any] | None = None
 
@@ -106,22 +105,8 @@ class BatchAbandoned(BaseException):
     """Nobody waits for the batch; no Exception, so that no step takes it for its own failure."""
 
 
-class DetectorPool(Protocol):
-    """The detectors of the worker: one per configuration."""
-
-    def load(self) -> None:
-        """Load the default models, or raise HallDetectError."""
-
-    def get(self, configuration: Configuration) -> Detector:
-        """Return the detector with that configuration."""
-
-
-# Builds the pool inside the worker process; the second argument receives the progress of checks.
-DetectorPoolFactory = Callable[[CheckSettings, Progress], DetectorPool]
-
-
 class ModelDetectorPool:
-    """Detectors over models that are loaded once."""
+    """The detectors of the worker, one per configuration, over models that are loaded once."""
 
     def __init__(self, settings: CheckSettings, progress: Progress) -> None:
         self._configuration = settings.configuration
@@ -141,6 +126,10 @@ class ModelDetectorPool:
         return self._default if is_default else self._sharing(configuration)
 
 
+# Builds the pool inside the worker process; the second argument receives the progress of checks.
+DetectorPoolFactory = Callable[[CheckSettings, Progress], ModelDetectorPool]
+
+
 def run_worker(
     settings: CheckSettings, pool_factory: DetectorPoolFactory, connection: Connection
 ) -> None:
@@ -156,10 +145,9 @@ def run_worker(
 
 @dataclass(slots=True)
 class _RunningBatch:
-    """A batch that is being checked, the seconds it was interrupted, the time left per phase."""
+    """A batch that is being checked, and the time left per phase."""
 
     batch: Batch
-    interrupted: float = 0.0
     phases: dict[str, RemainingTime] = field(default_factory=dict)
 
 
@@ -223,9 +211,7 @@ class CheckWorker:
             self._interrupt_later()
 
     def _check(self, batch: Batch) -> None:
-        running = _RunningBatch(batch)
-        self._running.append(running)
-        started = time.monotonic()
+        self._running.append(_RunningBatch(batch))
         reports, error = None, None
         try:
             try:
@@ -239,8 +225,7 @@ class CheckWorker:
             error = _describe_failure(failure)
         self._running.pop()
         self._abandoned.discard(batch.id)
-        spent = time.monotonic() - started - running.interrupted
-        self._connection.send(BatchEnd(batch.id, spent, reports, error))
+        self._connection.send(BatchEnd(batch.id, reports, error))
 
     def _finish(self, job: Job) -> list[FinishedReport]:
         pair = job.pairs[0]
@@ -269,9 +254,7 @@ class CheckWorker:
             if message is None:
                 self._inbox.put(None)
                 raise BatchAbandoned
-            started = time.monotonic()
             self._check(message)
-            running.interrupted += time.monotonic() - started
         if running.batch.id in self._abandoned:
             raise BatchAbandoned
 

@@ -1,4 +1,4 @@
-"""The queue of the service: bounded, fair by size, with equal work done only once.
+"""The queue of the service: bounded and fair by size.
 
 The rank of a work item is the work done before it arrived, in tokens, plus its own size. The lowest
 rank goes first and interrupts the running batch. So a small check does not wait for a large one,
@@ -9,13 +9,11 @@ service; the batches run in the worker process.
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from hashlib import blake2b
-from itertools import count
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any
 
 from halldetect.inputs import Pair, split_names
@@ -30,9 +28,8 @@ from halldetect_serve.worker.process import (
     Job,
 )
 
-MAX_RETRY_AFTER = 60
-# Weight of the newest batch in the moving average of seconds per pair.
-_SMOOTHING = 0.2
+# Seconds for each pair that waits, as an estimate for the header Retry-After.
+_PAIR_SECONDS, _MAX_RETRY_AFTER = 1, 60
 # Pairs are batched only up to this size, because their reports arrive together.
 BATCH_TOKENS = 8_000
 # To estimate the size of a pair: characters per token and per claim, tokens per claim.
@@ -43,36 +40,23 @@ _NO_WORKER = "the worker is not running yet; it is being started"
 
 @dataclass(eq=False, slots=True)
 class WorkItem:
-    """One pair to check, for all jobs that wait for it.
+    """One pair of a job, its size in tokens and its rank; dropped if nobody waits for it."""
 
-    Attributes:
-        key: the same for equal pairs with equal options.
-        job: the first job that asked for it, with the options of the check.
-        size: the approximate number of tokens to read.
-        rank: its place in the queue; the lowest goes first.
-        waiters: the jobs that wait for the report, and the index of the pair in each.
-        events: the events so far, for jobs that join later.
-    """
-
-    key: bytes
-    job: Job
-    pair: Pair
+    pending: PendingJob
+    index: int
     size: int
     rank: int
-    waiters: list[tuple[PendingJob, int]] = field(default_factory=list)
-    events: list[dict[str, Any]] = field(default_factory=list)
+    dropped: bool = False
+
+    @property
+    def job(self) -> Job:
+        """The job of the pair."""
+        return self.pending.job
 
     @property
     def alone(self) -> bool:
         """True if it is not batched: a repair, or the check of a part."""
         return self.job.repair or self.job.judge_from > 0
-
-
-def work_key(job: Job, pair: Pair) -> bytes:
-    """Return the identity of a check or a repair: a digest of the options and the texts."""
-    texts = [pair.source, pair.response, pair.question]
-    content = [job.configuration.to_dict(), texts, job.repair, job.judge_from]
-    return blake2b(json.dumps(content).encode(), digest_size=24).digest()
 
 
 def estimated_tokens(pair: Pair) -> int:
@@ -135,65 +119,41 @@ class Scheduler:
         self._limits = limits
         self._send = send
         self._waiting: list[WorkItem] = []
-        self._items: dict[bytes, WorkItem] = {}  # waiting and running
         self._sent: dict[int, list[WorkItem]] = {}  # the last one interrupts those before it
-        self._abandoned: set[int] = set()
         self._ids = count()
-        self._seconds_per_pair = 0.0
         self._tokens_done = 0
-        self._counts = {"batches": 0, "pairs": 0, "shared": 0}
         self.is_ready = False
 
     def stats(self) -> dict[str, int] | None:
-        """Return the counts of the worker; None while it is not ready."""
+        """Return the number of pairs held; None while the worker is not ready."""
         if not self.is_ready:
             return None
-        running = sum(map(len, self._sent.values()))
-        held = {"queued": len(self._waiting), "running": running}
-        return {**held, **self._counts}
+        return {"queued": len(self._waiting), "running": sum(map(len, self._sent.values()))}
 
     def submit(self, job: Job, timeout: float) -> PendingJob:
         """Queue the pairs of a job, all or none; they must be done within `timeout` seconds."""
         if not self.is_ready:
             raise service_error("worker_failed", _NO_WORKER)
-        keys = [work_key(job, pair) for pair in job.pairs]
-        if len(self._waiting) + len(set(keys) - set(self._items)) > self._limits.queue:
-            message = "too much is waiting to be checked"
-            raise service_error("queue_full", message, self._retry_after())
+        if len(self._waiting) + len(job.pairs) > self._limits.queue:
+            held = len(self._waiting) + sum(map(len, self._sent.values()))
+            after = min(_MAX_RETRY_AFTER, held * _PAIR_SECONDS)
+            raise service_error("queue_full", "too much is waiting to be checked", after)
         pending = PendingJob(self, job, timeout)
         pending.queued = len(self._waiting)
-        for index, key in enumerate(keys):
-            self._wait_for(key, pending, index)
+        for index, pair in enumerate(job.pairs):
+            size = estimated_tokens(pair)
+            self._waiting.append(WorkItem(pending, index, size, self._tokens_done + size))
         self._dispatch()
         return pending
 
-    def _wait_for(self, key: bytes, pending: PendingJob, index: int) -> None:
-        item, job = self._items.get(key), pending.job
-        if item is None:
-            size = estimated_tokens(job.pairs[index])
-            item = WorkItem(key, job, job.pairs[index], size, self._tokens_done + size)
-            self._items[key] = item
-            self._waiting.append(item)
-        else:
-            self._counts["shared"] += 1
-            self._tell(pending, item.events)
-        item.waiters.append((pending, index))
-
-    def _tell(self, pending: PendingJob, events: Sequence[dict[str, Any]]) -> None:
-        if pending.job.watch:
-            for event in events:
-                pending.put(event)
-
     def cancel(self, pending: PendingJob) -> None:
-        """Drop a job: work that no other job waits for leaves the queue or is abandoned."""
-        for item in list(self._items.values()):
-            item.waiters = [waiter for waiter in item.waiters if waiter[0] is not pending]
-            if not item.waiters and item in self._waiting:
-                self._waiting.remove(item)
-                del self._items[item.key]
+        """Drop a job: its pairs leave the queue, and a batch that nobody waits for is abandoned."""
+        self._waiting = [item for item in self._waiting if item.pending is not pending]
         for id, batch in self._sent.items():
-            if id not in self._abandoned and not any(item.waiters for item in batch):
-                self._abandoned.add(id)
+            mine = [item for item in batch if item.pending is pending and not item.dropped]
+            for item in mine:
+                item.dropped = True
+            if mine and all(item.dropped for item in batch):
                 self._send(Abandon(id))
 
     def on_ready(self) -> None:
@@ -203,10 +163,10 @@ class Scheduler:
     def on_died(self) -> None:
         """End all jobs: the worker process is gone."""
         self.is_ready = False
-        for item in self._items.values():
-            self._end(item, {"code": "worker_failed", "message": _WORKER_DIED})
-        for held in (self._waiting, self._items, self._sent, self._abandoned):
-            held.clear()
+        for item in chain(self._waiting, *self._sent.values()):
+            item.pending.put({"event": "failed", "code": "worker_failed", "message": _WORKER_DIED})
+        self._waiting.clear()
+        self._sent.clear()
 
     def on_message(self, message: BatchEvent | BatchEnd) -> None:
         """Handle a message of the worker process."""
@@ -214,48 +174,20 @@ class Scheduler:
         if batch is None:
             return  # sent by a worker that has died
         if isinstance(message, BatchEvent):
-            self._on_event(batch, message)
+            items = batch if message.pair is None else [batch[message.pair]]
+            for pending in {id(item.pending): item.pending for item in items}.values():
+                if pending.job.watch:
+                    pending.put(message.event)
             return
         del self._sent[message.id]
-        self._abandoned.discard(message.id)
-        self._count(batch, message.seconds)
-        if message.reports is not None:
-            for item, report in zip(batch, message.reports, strict=True):
-                for pending, index in self._items.pop(item.key).waiters:
-                    pending.put({"event": "report", "pair": index, "report": report})
-        elif message.error is not None:
-            for item in batch:
-                self._end(self._items.pop(item.key), message.error)
-        else:  # abandoned; another job may have joined it since
-            for item in batch:
-                if item.waiters:
-                    self._waiting.append(item)
-                else:
-                    del self._items[item.key]
-        self._dispatch()
-
-    def _on_event(self, batch: list[WorkItem], message: BatchEvent) -> None:
-        if message.pair is None:  # progress of the whole batch
-            jobs = {id(pending): pending for item in batch for pending, _ in item.waiters}
-        else:
-            item = batch[message.pair]
-            item.events.append(message.event)
-            jobs = {id(pending): pending for pending, _ in item.waiters}
-        for pending in jobs.values():
-            self._tell(pending, [message.event])
-
-    def _end(self, item: WorkItem, error: dict[str, Any]) -> None:
-        for pending, _ in item.waiters:
-            pending.put({"event": "failed", **error})
-
-    def _count(self, batch: list[WorkItem], seconds: float) -> None:
-        newest, average = seconds / len(batch), self._seconds_per_pair
-        if average:
-            newest = (1 - _SMOOTHING) * average + _SMOOTHING * newest
-        self._seconds_per_pair = newest
         self._tokens_done += sum(item.size for item in batch)
-        self._counts["batches"] += 1
-        self._counts["pairs"] += len(batch)
+        for at, item in enumerate(batch):
+            if message.reports is not None:
+                report = message.reports[at]
+                item.pending.put({"event": "report", "pair": item.index, "report": report})
+            elif message.error is not None:
+                item.pending.put({"event": "failed", **message.error})
+        self._dispatch()
 
     def _dispatch(self) -> None:
         """Send the next batch if the worker is idle or the batch ranks before the running one."""
@@ -277,10 +209,5 @@ class Scheduler:
             self._waiting.remove(item)
         id = next(self._ids)
         self._sent[id] = batch
-        pairs = tuple(item.pair for item in batch)
+        pairs = tuple(item.job.pairs[item.index] for item in batch)
         self._send(Batch(id, replace(first.job, pairs=pairs)))
-
-    def _retry_after(self) -> int:
-        held = len(self._waiting) + sum(map(len, self._sent.values()))
-        expected = held * (self._seconds_per_pair or 1.0)
-        return max(1, min(MAX_RETRY_AFTER, math.ceil(expected)))

@@ -172,7 +172,6 @@ def test_hostile_text_is_read_and_not_run(page, real_service, tmp_path):
     page.until(lambda: page.one("#documents textarea").get_attribute("value"), "the source")
     assert "<img src=x" in page.one("#documents .title").text
     page.paste("#response", response)
-    page.show_options()
     page.paste("#question", EVIL)
     page.press("#store")
     page.press("#submit")

@@ -49,10 +49,10 @@ def test_paste_watch_and_see_the_sentence_that_contradicts(page):
     for gone in ("FED", "m = ", "P(E)", "scale"):
         assert gone not in page.one("#report").text
     assert demo.QUESTION in page.one(".report-view").text
-    # Nothing was kept: a reload has nothing to show and starts again.
+    # Nothing was kept, but this tab still has it after a reload.
     page.browser.refresh()
-    page.wait("#check-form")
-    assert page.one("#response").get_attribute("value") == ""
+    assert page.reported() == "Hallucinated"
+    assert page.run("return localStorage.length") == 0
 
 
 def test_report_is_downloaded_and_copied(page, downloads):
@@ -176,7 +176,7 @@ def test_the_history_can_be_searched_filtered_and_emptied(page, real_service):
     choose(page, ".filters select", "")
     choose(page, ".filters [type=search]", "HOT MEALS")
     page.until(lambda: page.run(count, rows) == 1, "one row")
-    assert page.wait("#history .danger").text == "Delete all that fit"
+    assert page.wait("#history .danger").text == "Delete 1 matching report"
     choose(page, ".filters [type=search]", "")
     choose(page, ".filters [type=date]", "2999-01-01")
     page.until(lambda: page.wait("#history .plain").text == "No report fits.", "no report")
@@ -202,7 +202,10 @@ def test_nothing_is_deleted_before_it_is_shown(page, real_service):
     page.until(lambda: page.run("return Boolean(window.go)"), "request")
     assert not page.every("#history .danger, #history [aria-label=Export]")
     page.run("window.go()")
-    assert page.wait("#history .danger").text == "Delete all"
+    assert page.wait("#history .danger").text == "Delete all 2 reports"
+    page.press("#history .danger")
+    assert page.wait("#ask-text").text == "Delete all 2 reports for good?"
+    page.press("#ask-no")
 
 
 def test_decisions_and_a_note_are_stored_and_exported(page, downloads, real_service):
@@ -215,6 +218,7 @@ def test_decisions_and_a_note_are_stored_and_exported(page, downloads, real_serv
     page.press("#card-3 .decide.disagree")
     page.paste("#review-note", "Meals <b>are</b> served.")
     page.until(lambda: review_status(page) == "Saved", "saved note")
+    assert page.one(".by-review").text == "By review: hallucinated"
     page.browser.refresh()
     page.reported()
     page.until(lambda: page.one("#review-note").get_attribute("value"), "the note")
@@ -227,6 +231,26 @@ def test_decisions_and_a_note_are_stored_and_exported(page, downloads, real_serv
     row = json.loads(text)
     assert row["hallucinated"] is True
     assert [wrong for _, wrong in row["sentences"]] == [False, True, False]
+
+
+def test_a_review_changes_what_is_shown_and_goes_on(page, real_service):
+    keep(real_service, demo.RESPONSE, demo.EXPECTED[0].sentence)
+    page.open("/?view=history")
+    page.wait(".past tbody tr")
+    page.run("document.querySelectorAll('.past tbody a')[1].click()")
+    assert page.reported() == "Hallucinated"
+    page.press("#card-2 .decide.disagree:enabled")
+    page.until(lambda: "2 claims not reviewed" in page.one(".by-review").text, "what is left")
+    page.press("#next-unreviewed")
+    page.wait("#card-3.open")
+    page.press("#card-3 .decide.disagree")
+    page.press("#card-1 .decide.agree")
+    page.until(lambda: page.one(".by-review").text == "By review: faithful", "verdict")
+    page.press("#next-unreviewed")
+    page.until(lambda: page.reported() == "Faithful", "the other report")
+    page.press("[data-view=history]")
+    page.until(lambda: "0 % by review" in page.one("#history-totals").text, "corrected rate")
+    assert "by review; was hallucinated" in page.one(".past tbody").text
 
 
 # Requests about the review wait until the test lets them go.
@@ -373,6 +397,17 @@ def test_files_become_documents(page, tmp_path):
     assert len(page.every(".report-view .card.supported")) == 2
 
 
+def test_the_server_reads_files_that_are_no_text(page, tmp_path):
+    file = tmp_path / "fares.html"
+    row = "<tr><th>Ticket</th><th>Price</th></tr><tr><td>Single</td><td>4 euros</td></tr>"
+    file.write_text(f"<html><body><table>{row}</table></body></html>", encoding="utf-8")
+    page.open()
+    page.one("#source-files").send_keys(str(file))
+    area = page.one("#documents textarea")
+    page.until(lambda: "| Single | 4 euros |" in area.get_attribute("value"), "the table")
+    assert "<td>" not in area.get_attribute("value")
+
+
 def test_dropped_file_and_picture(page):
     page.open()
     drop = (
@@ -386,7 +421,9 @@ def test_dropped_file_and_picture(page):
     page.until(lambda: area.get_attribute("value") == demo.SOURCE, "the dropped text")
     page.run(drop, "response", "PNG\0\0", "photo.png")
     page.until(lambda: page.every("#response-error"), "the refusal")
-    assert page.one("#response-error").text == "photo.png is not a text file."
+    assert (
+        page.one("#response-error").text == "'photo.png' is a binary file; extract its text first."
+    )
 
 
 def test_a_check_can_be_cancelled(page):
@@ -523,6 +560,24 @@ def test_example_does_not_replace_texts_unasked(page):
     page.press("#example")
     page.press("#ask-yes")
     page.until(lambda: page.one("#response").get_attribute("value") == demo.RESPONSE, "example")
+
+
+def test_texts_are_not_lost_unasked(page):
+    page.open()
+    page.paste("#response", "My own words.")
+    page.press("#clear")
+    page.press("#ask-no")
+    assert page.one("#response").get_attribute("value") == "My own words."
+    page.press("#add-document")
+    page.paste(".box:nth-of-type(2) textarea", "A second source.")
+    page.press(".box:nth-of-type(2) .remove")
+    assert page.wait("#ask-text").text == "Remove Document 2?"
+    page.press("#ask-no")
+    page.press("#clear")
+    page.press("#ask-yes")
+    page.until(lambda: not page.one("#response").get_attribute("value"), "an empty form")
+    page.press("#clear")
+    assert not page.every("#ask-dialog")
 
 
 def test_options_reach_the_server(page, downloads):

@@ -1,0 +1,90 @@
+"""A text in the pieces that a page shows, with the claims that cover each piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from halldetect.reading.document import Span
+from halldetect.render.phrases import STATE_SYMBOL, STATES
+from halldetect.report import Status
+
+# The browser lays out the parts of longer texts only when they come near the screen.
+_LONG_TEXT = 30_000
+_PART_CHARACTERS = 3_000
+
+
+class ClaimMark(NamedTuple):
+    """A place in a text that belongs to a claim."""
+
+    span: Span
+    number: int
+    status: Status
+
+
+class Piece(NamedTuple):
+    """A part of a text that the same claims cover, and the worst state of them.
+
+    Attributes:
+        numbers: the claims that cover it.
+        begins: True if one of them begins here.
+        ending: number, state and symbol of each claim that ends here.
+    """
+
+    text: str
+    status: Status | None
+    numbers: tuple[int, ...]
+    begins: bool
+    ending: list[tuple[int, Status, str]]
+
+
+def pieces(text: str, marks: Iterable[ClaimMark]) -> list[Piece]:
+    """Cut a text wherever one of the marks, which may overlap, begins or ends."""
+    (found,) = _pieces(text, marks, [0, len(text)])
+    return found
+
+
+def parts(text: str, marks: Iterable[ClaimMark]) -> list[list[Piece]]:
+    """Return the pieces of a text; those of a long text in parts."""
+    size = _PART_CHARACTERS if len(text) > _LONG_TEXT else len(text)
+    return list(_pieces(text, marks, [0, *_ends(text, size)]))
+
+
+def _pieces(text: str, marks: Iterable[ClaimMark], cuts: list[int]) -> Iterator[list[Piece]]:
+    """Yield the pieces between each cut and the next."""
+    starts: dict[int, list[ClaimMark]] = {}
+    ends: dict[int, list[ClaimMark]] = {}
+    for mark in marks:
+        end = min(mark.span.end, len(text))
+        if 0 <= mark.span.start < end:
+            starts.setdefault(mark.span.start, []).append(mark)
+            ends.setdefault(end, []).append(mark)
+    edges = iter(pairwise(sorted({*cuts, *starts, *ends})))
+    open_marks: dict[int, ClaimMark] = {}
+    for stop in cuts[1:]:
+        found: list[Piece] = []
+        for start, end in edges:
+            for mark in ends.get(start, ()):
+                del open_marks[mark.number]
+            open_marks |= {mark.number: mark for mark in starts.get(start, ())}
+            states = {mark.status for mark in open_marks.values()}
+            worst = next((state for state in STATES if state in states), None)
+            ending = [(at, status, STATE_SYMBOL[status]) for _, at, status in ends.get(end, ())]
+            numbers = tuple(sorted(open_marks))
+            found.append(Piece(text[start:end], worst, numbers, start in starts, ending))
+            if end == stop:
+                break
+        yield found
+
+
+def _ends(text: str, size: int) -> Iterator[int]:
+    """Yield the ends of the parts: after a line, else after a space, else anywhere."""
+    start = 0
+    while len(text) - start > size:
+        end = text.rfind("\n", start, start + size) + 1
+        if end <= start + size // 4:
+            end = text.rfind(" ", start, start + size) + 1
+        start = end if end > start else start + size
+        yield start
+    yield len(text)
