@@ -60,7 +60,7 @@ class TextArguments:
 
         With `file`, the argument must name a file. `name` replaces the name of the file.
         """
-        found, pages = self._read(argument, what, file=file)
+        found, pages = self._read(argument, what, file=file, evidence=True)
         name = name or found
         if name is None:
             return list(pages)
@@ -77,18 +77,21 @@ class TextArguments:
         return self.read_documents(file, "--source", file=True, name=name)
 
     def _read(
-        self, argument: str, what: str, *, file: bool = False
+        self, argument: str, what: str, *, file: bool = False, evidence: bool = False
     ) -> tuple[str | None, list[str]]:
-        """Return the name of the file or web page, if it is one, and the pages of the text."""
+        """Return the name of the file or web page, if it is one, and the pages of the text.
+
+        With `evidence`, text that a reader of a file does not see is left out.
+        """
         if not file and (self._literal or not argument.strip()):
             return None, [argument]  # Path("") would be the current folder
         if argument == "-":
             return None, [self._read_stdin(what)]
         path = Path(argument)
         if _exists(path):
-            return path.name, _file_pages(path, what)
+            return path.name, _file_pages(path, what, evidence)
         if _WEB_ADDRESS.fullmatch(argument):
-            return argument, self._fetch(argument, what)
+            return argument, self._fetch(argument, what, evidence)
         if file:
             raise no_file(path, what)
         if looks_like_path(argument):
@@ -107,7 +110,7 @@ class TextArguments:
             raise InputError(f"{what}: standard input cannot be read: {error.strerror}") from error
         return _decode(data, f"{what}: standard input")
 
-    def _fetch(self, address: str, what: str) -> list[str]:
+    def _fetch(self, address: str, what: str, evidence: bool) -> list[str]:
         """Fetch a page of at most 20 MB; fail after 30 seconds without data."""
         from http.client import HTTPException
         from urllib.error import HTTPError
@@ -134,15 +137,15 @@ class TextArguments:
         if len(data) > _MAX_FETCHED:
             raise CheckError(f"{place} is larger than {_MAX_FETCHED:,} bytes")
         html = headers.get_content_type() in ("text/html", "application/xhtml+xml")
-        return _pages(data, place, html=html, encoding=headers.get_content_charset())
+        return _pages(data, place, evidence, html=html, encoding=headers.get_content_charset())
 
 
-def read_file(path: Path, what: str) -> str:
+def read_file(path: Path, what: str, *, evidence: bool = False) -> str:
     """Return the text of a file, also of PDF, DOCX and HTML; `what` is its role, for messages."""
-    return "\n\n".join(_file_pages(path, what))
+    return "\n\n".join(_file_pages(path, what, evidence))
 
 
-def _file_pages(path: Path, what: str) -> list[str]:
+def _file_pages(path: Path, what: str, evidence: bool) -> list[str]:
     """Return the pages of a PDF file, or the text of any other file."""
     try:
         if path.is_dir():
@@ -154,14 +157,18 @@ def _file_pages(path: Path, what: str) -> list[str]:
         raise InputError(f"{what}: no permission to read {str(path)!r}") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{what}: cannot read {str(path)!r}: {error}") from error
-    return _pages(data, f"{what}: {str(path)!r}", html=path.suffix.lower() in HTML_ENDINGS)
+    html = path.suffix.lower() in HTML_ENDINGS
+    return _pages(data, f"{what}: {str(path)!r}", evidence, html=html)
 
 
-def _pages(data: bytes, place: str, *, html: bool, encoding: str | None = None) -> list[str]:
-    pages = read_pages(data, place)
+def _pages(
+    data: bytes, place: str, evidence: bool, *, html: bool, encoding: str | None = None
+) -> list[str]:
+    pages = read_pages(data, place, evidence=evidence)
     if pages is None:
         text = _decode(data, place, encoding)
-        pages = [html_text(text)[1]] if html else [text]
+        title, body = html_text(text, evidence=evidence) if html else ("", text)
+        pages = [f"# {title}\n\n{body}" if title and not evidence else body]
         if pages[0] or not text.strip():
             return pages
     if not any(pages):

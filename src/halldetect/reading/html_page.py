@@ -7,9 +7,10 @@ turns them into blocks, like those of Markdown. `html_text` reads an HTML file.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from html.parser import HTMLParser
+from html import unescape
 from itertools import pairwise
 
 from halldetect.reading.document import Block, Line, Span, TrackedText
@@ -26,10 +27,35 @@ _TITLES = frozenset("h1 h2 h3 h4 h5 h6 caption summary".split())
 _LISTS = frozenset(["ul", "ol"])
 _TABLE = re.compile(r"<(/?)table\b[^<>]*>", re.IGNORECASE)
 _CELL = re.compile(r"<(/?)(tr|td|th)\b[^<>]*>", re.IGNORECASE)
-_HIDDEN = frozenset({"script", "style", "template", "noscript", "head"})
-# A tag that does not end. The standard parser takes quadratic time for many of them.
-_UNENDED = re.compile(r"<(?![^<>]*>)")
-_MANY = 50
+# Each part takes linear time, also where a tag, a comment or a quotation mark is never closed; the
+# parser of the standard library takes quadratic time, or fails.
+_TOKEN = re.compile(
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<[!?][^>]*(?:>|\Z)"
+    r"|<(?P<end>/?)(?P<tag>[a-z][^\s/>]*)"
+    r"(?P<attributes>(?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+)(?:>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAME_AND_VALUE = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(\"[^\"]*+\"|'[^']*+'|\S++))?+")
+_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_RAW = {
+    name: re.compile(rf"</{name}(?=[\s/>]|\Z)", re.IGNORECASE)
+    for name in ("script", "style", "title", "textarea")
+}
+_STRUCK = frozenset(["del", "s", "strike"])
+_SPOKEN = ("alt", "title", "aria-label", "placeholder")
+_STYLE_RULE = re.compile(r"([.#][\w-]++)\s*+\{([^{}]*)")
+_INVISIBLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
+    r"|(?:font-size|opacity)\s*:\s*0++(?:\.0++)?+(?![.\d])",
+    re.IGNORECASE,
+)
+_WHITE = re.compile(
+    r"(?<![-\w])color\s*:\s*"
+    r"(?:white|transparent|#fff(?:fff)?\b|rgba?\(\s*255\s*,\s*255\s*,\s*255)",
+    re.IGNORECASE,
+)
+# How many open elements are searched for a background.
+_NEAR = 20
 # Keeps the numbers of HTML list items apart from those of Markdown.
 _FIRST_ITEM = 1_000_000
 
@@ -113,43 +139,80 @@ class HtmlBlocks:
         return found
 
 
-def html_text(page: str) -> tuple[str, str]:
+def html_text(page: str, *, evidence: bool = False) -> tuple[str, str]:
     """Return the title and the text of an HTML page, one block per line.
 
     A table with header cells becomes a Markdown table, so that its rows are read with their
     headers. Other tables only define the layout.
+
+    Args:
+        page: The HTML.
+        evidence: True for a source: what a reader does not see, or sees struck out, is left out.
+            The text of a response has all of it, with the descriptions of images.
     """
-    if page.count("<") > page.count(">") + _MANY:
-        page = _UNENDED.sub("&lt;", page)
-    parser = _PageText()
-    parser.feed(page)
-    parser.close()
-    lines = (" ".join(line.split()) for line in "".join(parser.parts).split("\n"))
+    reader = _PageText(evidence)
+    reader.read(page)
+    lines = (" ".join(line.split()) for line in "".join(reader.parts).split("\n"))
     blocks = "\n\n".join(line for line in lines if line)
     # Only the rows of a table belong together.
-    return " ".join("".join(parser.title).split()), blocks.replace("|\n\n|", "|\n|")
+    return " ".join("".join(reader.title).split()), blocks.replace("|\n\n|", "|\n|")
 
 
-class _PageText(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+class _PageText:
+    """Reads the tokens of a page; `parts` and `title` are the pieces of its text."""
+
+    def __init__(self, evidence: bool) -> None:
         self.parts: list[str] = []
         self.title: list[str] = []
-        self._hidden: list[str] = []
-        self._in_title = False
+        self._evidence = evidence
+        self._unseen: set[str] = set()  # selectors of a style sheet that hides them
+        # Open elements: tag, whether it is invisible, whether it has a background.
+        self._open: list[tuple[str, bool, bool]] = []
+        self._counts: Counter[str | bool] = Counter()
         # The start of the innermost open table in the parts, and of its cells, by row.
         self._table: int | None = None
         self._rows: list[list[int]] = []
         self._has_header = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "body":
-            self._hidden.clear()
-        if tag in _HIDDEN:
-            self._hidden.append(tag)
-        self._in_title = tag == "title"
+    def read(self, page: str) -> None:
+        """Read a whole page."""
+        at = 0
+        while (token := _TOKEN.search(page, at)) is not None:
+            self._data(page[at : token.start()])
+            at = token.end()
+            tag = (token["tag"] or "").lower()
+            if token["end"]:
+                self._end(tag)
+            elif tag:
+                self._start(tag, token["attributes"])
+                if tag in _RAW:
+                    closing = _RAW[tag].search(page, at)
+                    end = closing.start() if closing else len(page)
+                    self._raw(tag, page[at:end])
+                    at = end
+        self._data(page[at:])
+
+    def _raw(self, tag: str, text: str) -> None:
+        if tag == "title":
+            self.title.append(_unescaped(text))
+        elif tag == "style":
+            rules = (rule.groups() for rule in _STYLE_RULE.finditer(text))
+            self._unseen |= {name for name, rule in rules if _INVISIBLE.search(rule)}
+        elif tag == "textarea":
+            self._data(text)
+
+    def _start(self, tag: str, text: str) -> None:
+        pairs = (match.groups("") for match in _NAME_AND_VALUE.finditer(text))
+        attributes = {name.lower(): _unescaped(value.strip("\"'")) for name, value in pairs}
         if tag in _PAGE_BREAKING:
             self.parts.append("\n")
+        if tag not in _VOID:
+            style = attributes.get("style", "")
+            background = "background" in style or "bgcolor" in attributes
+            entry = (tag, self._is_unseen(tag, attributes, background=background), background)
+            self._open.append(entry)
+            self._counts[tag] += 1
+            self._counts[entry[1]] += 1
         if tag == "table":  # an outer table only defines the layout
             self._table, self._rows, self._has_header = len(self.parts), [], False
         elif self._table is not None and tag == "tr":
@@ -157,22 +220,59 @@ class _PageText(HTMLParser):
         elif self._table is not None and tag in CELLS and self._rows:
             self._rows[-1].append(len(self.parts))
             self._has_header = self._has_header or tag == "th"
+        if attributes and not self._evidence:
+            self._spoken(tag, attributes)
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag in self._hidden:
-            while self._hidden.pop() != tag:
-                pass
-        self._in_title = False
+    def _spoken(self, tag: str, attributes: dict[str, str]) -> None:
+        """Add the texts of attributes that a browser shows or reads aloud."""
+        said = [attributes[name] for name in _SPOKEN if name in attributes]
+        if tag == "input" and attributes.get("type", "").lower() != "hidden":
+            said.append(attributes.get("value", ""))
+        if tag == "meta" and attributes.get("name", "").lower() == "description":
+            said.append(attributes.get("content", ""))
+        for words in said:
+            if any(char.isalnum() for char in words):
+                self.parts.append(f" ![{' '.join(words.split())}](image) ")
+
+    def _is_unseen(self, tag: str, attributes: dict[str, str], *, background: bool) -> bool:
+        """Return True if a browser shows nothing of an element."""
+        if tag == "template":
+            return True
+        if not self._evidence:
+            return False
+        style = attributes.get("style", "")
+        names = [f".{name}" for name in attributes.get("class", "").split()]
+        white = _WHITE.search(style) or _WHITE.search(f"color:{attributes.get('color', '')}")
+        behind = background or any(entry[2] for entry in self._open[-_NEAR:])
+        return (
+            tag in _STRUCK
+            or tag == "noscript"
+            or "hidden" in attributes
+            or (tag == "dialog" and "open" not in attributes)
+            or _INVISIBLE.search(style) is not None
+            or (white is not None and not behind)
+            or not self._unseen.isdisjoint([*names, f"#{attributes.get('id', '')}"])
+        )
+
+    def _end(self, tag: str) -> None:
+        if self._counts[tag]:
+            name = ""
+            while name != tag:
+                name, unseen, _ = self._open.pop()
+                self._counts[name] -= 1
+                self._counts[unseen] -= 1
         if tag == "table":
             self._end_table()
         if tag in _PAGE_BREAKING:
             self.parts.append("\n")
 
-    def handle_data(self, data: str) -> None:
-        if self._in_title:
-            self.title.append(data)
-        elif not self._hidden:
-            self.parts.append(data.replace("\n", " "))
+    def _data(self, text: str) -> None:
+        if not text or self._counts[True]:
+            return
+        text = _unescaped(text).replace("\n", " ")
+        if text.strip() and any(self._counts[tag] for tag in _STRUCK):
+            text = f" ~~{text.strip()}~~ "
+        self.parts.append(text)
 
     def _end_table(self) -> None:
         start, rows = self._table, [row for row in self._rows if row]
@@ -188,3 +288,10 @@ class _PageText(HTMLParser):
         lines.insert(1, f"|{'---|' * len(rows[0])}")
         caption = self.parts[start : bounds[0]]
         self.parts[start:] = [*caption, "\n", "\n".join(lines)]
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return unescape(text)
+    except ValueError:  # a reference of thousands of digits
+        return text
