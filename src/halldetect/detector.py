@@ -236,7 +236,7 @@ class Detector:
         Args:
             source: The text, or several documents, that the response should be faithful to.
             response: The text to check.
-            question: The question that is answered; a short answer is judged with it.
+            question: The question that the response answers; a short answer is judged with it.
             threshold: Replaces the threshold of the configuration for this response.
 
         Raises:
@@ -258,7 +258,7 @@ class Detector:
             source: The text, or several documents, that the response should be faithful to.
             response: The text; its beginning resolves pronouns in the part.
             start: The start of the part to check.
-            question: The question that is answered.
+            question: The question that the response answers.
         """
         self._refuse_paper("a part of a response")
         (item,) = self.begin([Pair(source, response, question)])
@@ -313,7 +313,7 @@ class Detector:
         Args:
             source: The text, or several documents, that the response should be faithful to.
             response: The text to repair.
-            question: The question that is answered.
+            question: The question that the response answers.
             rewriter: A language model that may rewrite sentences: a name (see
                 `repair.rewriters.load_rewriter`) or an object; None: use no model.
             max_rounds: Rounds of changes; then every failing claim is removed.
@@ -347,7 +347,7 @@ class Detector:
             source: The text, or several documents, that the response should be faithful to.
             on_failure: The action for a sentence that is not supported: "pass", "hold" (leave it
                 out), "repair" or "stop"; see `stream.guard.OnFailure`.
-            question: The question that is answered.
+            question: The question that the response answers.
             rewriter: See `repair`.
         """
         from halldetect.stream.guard import StreamGuard
