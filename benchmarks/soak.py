@@ -259,7 +259,7 @@ def problems(result: dict[str, Any]) -> list[str]:
     ]
     if result["answers_mixed_up"]:
         found.append(f"{result['answers_mixed_up']} answers went to another request")
-    for name, fault in result["faults"].items():
+    for name, fault in result.get("faults", {}).items():
         found += [f"{name}: {problem}" for problem in fault["problems"]]
     if not result["works_after"]:
         found.append("no check works in the end")
