@@ -3,7 +3,7 @@ FROM python:3.11-slim AS build
 ARG EXTRAS=serve,postgres
 WORKDIR /source
 COPY .ci/constraints.txt constraints.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY src src
 RUN python -m venv /opt/halldetect \
     && /opt/halldetect/bin/pip install --no-cache-dir --constraint constraints.txt ".[$EXTRAS]"

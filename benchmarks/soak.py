@@ -8,7 +8,9 @@ long checks, streams that the client leaves, comparisons and repairs, a history 
 searched, reviewed and emptied, refused requests, and connections that stop in the middle of a body.
 Half-way the worker is killed. Memory, open files, threads and the queue are recorded all along and
 again when idle. The command fails, with a line for each exceeded limit (`problems`). Six minutes
-(`--minutes 6`) are enough.
+(`--minutes 6`) are enough. Afterwards come the faults of `benchmarks.faults`: 500 connections, slow
+and leaving clients, worker and server killed, disk full, store read-only and corrupted, two servers
+on one store.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from benchmarks.batch import made_rows
+from benchmarks.faults import run_faults
 from benchmarks.machine import processor
 from benchmarks.serve import megabytes
 from halldetect_serve.settings import Limits
@@ -256,6 +259,8 @@ def problems(result: dict[str, Any]) -> list[str]:
     ]
     if result["answers_mixed_up"]:
         found.append(f"{result['answers_mixed_up']} answers went to another request")
+    for name, fault in result.get("faults", {}).items():
+        found += [f"{name}: {problem}" for problem in fault["problems"]]
     if not result["works_after"]:
         found.append("no check works in the end")
     return found
@@ -298,6 +303,7 @@ def main() -> None:
         "seconds_median": {
             name: round(median(found), 3) for name, found in traffic.seconds.items() if found
         },
+        "faults": run_faults(),
         "samples": samples,
     }
     result["problems"] = problems(result)

@@ -30,7 +30,8 @@ from halldetect.reading.document import Span
 from halldetect.report import ClaimReport, Report, Status, Verdict
 
 RESULTS = Path(__file__).parents[1] / "results" / "forms"
-Check = Callable[[Sequence[tuple[str, str]]], list[Report]]
+DATA = Path(__file__).parents[2] / "tests" / "data"
+Check = Callable[[Sequence[tuple[Any, ...]]], list[Report]]
 
 
 def measure_dressings(check: Check) -> dict[str, Any]:
@@ -132,11 +133,51 @@ def _hostile(check: Check, source: str, suite: Sequence[Injection]) -> dict[str,
     }
 
 
+def measure_hostile_answers(check: Check) -> dict[str, Any]:
+    """Return how many answers that hide a statement pass, and how many without naming its part."""
+    rows = _entries("hostile_answers")
+    reports = check([(row["source"], row["response"], row.get("question")) for row in rows])
+    passed, silent = [], []
+    for row, report in zip(rows, reports, strict=True):
+        if report.verdict is Verdict.FAITHFUL:
+            start = row["response"].index(row["hidden"])
+            span = Span(start, start + len(row["hidden"]))
+            named = [part.span for part in report.left_out]
+            case = {"id": row["id"], "claims": _claims(report)}
+            passed.append(case)
+            if not any(part.start < span.end and span.start < part.end for part in named):
+                judged = any(_overlaps(claim, span) for claim in report.claims)
+                silent.append({**case, "judged": judged})
+    return {"answers": len(rows), "called_faithful": len(passed), "silent": silent, "cases": passed}
+
+
+def measure_clauses(check: Check) -> dict[str, Any]:
+    """Return in how many long sentences the false clause is found, and the false alarms."""
+    rows = _entries("clauses")
+    false = check([(row["source"], row["response"]) for row in rows])
+    true = check([(row["source"], row["true"]) for row in rows])
+    missed = [
+        row["id"]
+        for row, report in zip(rows, false, strict=True)
+        if report.verdict is not Verdict.HALLUCINATED
+    ]
+    alarms = sum(report.verdict is Verdict.HALLUCINATED for report in true)
+    found = len(rows) - len(missed)
+    return {"sentences": len(rows), "found": found, "false_alarms": alarms, "missed": missed}
+
+
+def _entries(name: str) -> list[dict[str, Any]]:
+    lines = (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
 SUITES: dict[str, Callable[[Check], dict[str, Any]]] = {
     "dressings": measure_dressings,
     "answers": measure_answers,
     "injections": measure_injections,
     "held_out": measure_held_out,
+    "hostile_answers": measure_hostile_answers,
+    "clauses": measure_clauses,
 }
 
 

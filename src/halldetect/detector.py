@@ -226,7 +226,7 @@ class Detector:
         Args:
             source: The text, or several documents, that the response should be faithful to.
             response: The text to check.
-            question: The question that is answered; a short answer is judged with it.
+            question: The question that the response answers; a short answer is judged with it.
             threshold: Replaces the threshold of the configuration for this response.
 
         Raises:

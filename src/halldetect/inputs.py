@@ -34,7 +34,7 @@ class Pair:
         source: a text, or several documents; a document is a text, or a mapping with `id`, the name
             that views of the report show, and `text`.
         response: the text to check against the source.
-        question: the question; an answer that depends on it is judged with it.
+        question: the question that the response answers; a short answer is judged with it.
     """
 
     source: Source

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError
+from halldetect.models.store import require_network
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 
 # The request name of the packaged verifier (None in `Configuration`).
@@ -97,6 +98,7 @@ class UpstreamSettings:
             raise ConfigurationError(
                 "the upstream must look like http://127.0.0.1:8080/v1, with nothing after the path"
             )
+        require_network("the upstream of the proxy", parts.hostname)
         if parts.username or parts.password:
             raise ConfigurationError(f"put the upstream's key into {UPSTREAM_KEY}, not its URL")
         if not (self.key.isascii() and self.key.isprintable()):

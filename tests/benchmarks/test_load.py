@@ -25,6 +25,7 @@ def test_a_passed_bound_in_long_load_is_reported() -> None:
     worse["after"]["queued"] = 2
     worse["statuses"]["refused"]["500"] = 4
     worse["answers_mixed_up"] = 1
+    worse["faults"] = {"two_servers": {"problems": ["report 7 is not seen"]}}
     worse["works_after"] = False
     assert [line.split(":")[0].split(" ")[0] for line in problems(worse)] == [
         "worker_mb",
@@ -33,5 +34,6 @@ def test_a_passed_bound_in_long_load_is_reported() -> None:
         "queued",
         "refused",
         "1",
+        "two_servers",
         "no",
     ]

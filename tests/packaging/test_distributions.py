@@ -13,7 +13,7 @@ import pytest
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.packaging
-MAX_WHEEL_BYTES = 100_000_000
+MAX_WHEEL_BYTES = 85_000_000  # the weights are 84 of them; the goal is 80
 
 
 def run(*arguments: str, **options: object) -> str:
@@ -41,13 +41,15 @@ def test_the_wheel_is_small_and_complete(built: tuple[Path, Path]) -> None:
     assert wheel.stat().st_size < MAX_WHEEL_BYTES
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {"halldetect/py.typed", "halldetect_bench/py.typed"} <= names
+    for licence in ("LICENSE", "NOTICE"):
+        assert any(name.endswith(f".dist-info/licenses/{licence}") for name in names)
     tracked = subprocess.run(
         ["git", "-C", str(ROOT), "ls-files", "src"], capture_output=True, text=True, check=True
     ).stdout.split()
     assert {name.removeprefix("src/") for name in tracked} <= names
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"pyproject.toml", "LICENSE", "README.md", "tests/conftest.py"} <= inside
+    assert {"pyproject.toml", "LICENSE", "NOTICE", "README.md", "tests/conftest.py"} <= inside
 
 
 def test_a_check_with_the_installed_wheel(built: tuple[Path, Path], tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from pathlib import Path, PurePath
 from typing import IO, Any
 
 from halldetect.errors import InputError, MissingExtra, one_line
+from halldetect.models.store import require_network
 
 STANDARD_STREAM = "-"
 BUFFER_BYTES = 1 << 20
@@ -80,6 +81,7 @@ def file_system(location: str) -> tuple[Any, str]:
         raise MissingExtra(f"{location!r}", "parquet") from error
     if not is_url(location):
         return LocalFileSystem(), os.path.realpath(location)
+    require_network(f"{location!r}", None if location.startswith("file:") else location)
     try:
         system, path = FileSystem.from_uri(location)
     except (ArrowException, OSError) as error:

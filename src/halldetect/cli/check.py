@@ -76,7 +76,9 @@ _TEXTS = {
         "With it, SOURCE can be left out",
         repeatable=True,
     ),
-    "--question": value("TEXT", "the question that is answered; a bare answer is judged with it"),
+    "--question": value(
+        "TEXT", "the question that the response answers; a short answer is judged with it"
+    ),
     "--text": switch("the arguments are the texts themselves"),
 }
 _REPAIR = {

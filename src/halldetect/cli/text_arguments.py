@@ -58,7 +58,7 @@ class TextArguments:
 
         With `file`, the argument must name a file. `name` replaces the name of the file.
         """
-        found, pages = self._read(argument, what, file=file)
+        found, pages = self._read(argument, what, file=file, evidence=True)
         name = name or found
         if name is None:
             return list(pages)
@@ -75,16 +75,19 @@ class TextArguments:
         return self.read_documents(file, "--source", file=True, name=name)
 
     def _read(
-        self, argument: str, what: str, *, file: bool = False
+        self, argument: str, what: str, *, file: bool = False, evidence: bool = False
     ) -> tuple[str | None, list[str]]:
-        """Return the name of the file, if it is one, and the pages of the text."""
+        """Return the name of the file, if it is one, and the pages of the text.
+
+        With `evidence`, text that a reader of a file does not see is left out.
+        """
         if not file and (self._literal or not argument.strip()):
             return None, [argument]  # Path("") would be the current folder
         if argument == "-":
             return None, [self._read_stdin(what)]
         path = Path(argument)
         if _exists(path):
-            return path.name, _file_pages(path, what)
+            return path.name, _file_pages(path, what, evidence)
         if _WEB_ADDRESS.fullmatch(argument):
             advice = "save the page to a file, or add --text to check these very words"
             raise InputError(f"{what}: {argument!r} is a web address; {advice}")
@@ -107,18 +110,18 @@ class TextArguments:
         return _decode(data, f"{what}: standard input")
 
 
-def read_file(path: Path, what: str) -> str:
+def read_file(path: Path, what: str, *, evidence: bool = False) -> str:
     """Return the text of a file, also of PDF, DOCX and HTML; `what` is its role, for messages."""
-    return "\n\n".join(_file_pages(path, what))
+    return "\n\n".join(_file_pages(path, what, evidence))
 
 
-def read_bytes(data: bytes, name: str) -> str:
+def read_bytes(data: bytes, name: str, *, evidence: bool = False) -> str:
     """Return the text of a file whose contents are known; its name tells HTML from text."""
     html = Path(name).suffix.lower() in HTML_ENDINGS
-    return "\n\n".join(_pages(data, repr(name), html=html))
+    return "\n\n".join(_pages(data, repr(name), evidence, html=html))
 
 
-def _file_pages(path: Path, what: str) -> list[str]:
+def _file_pages(path: Path, what: str, evidence: bool) -> list[str]:
     """Return the pages of a PDF file, or the text of any other file."""
     try:
         if path.is_dir():
@@ -130,14 +133,16 @@ def _file_pages(path: Path, what: str) -> list[str]:
         raise InputError(f"{what}: no permission to read {str(path)!r}") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{what}: cannot read {str(path)!r}: {error}") from error
-    return _pages(data, f"{what}: {str(path)!r}", html=path.suffix.lower() in HTML_ENDINGS)
+    html = path.suffix.lower() in HTML_ENDINGS
+    return _pages(data, f"{what}: {str(path)!r}", evidence, html=html)
 
 
-def _pages(data: bytes, place: str, *, html: bool) -> list[str]:
-    pages = read_pages(data, place)
+def _pages(data: bytes, place: str, evidence: bool, *, html: bool) -> list[str]:
+    pages = read_pages(data, place, evidence=evidence)
     if pages is None:
         text = _decode(data, place)
-        pages = [html_text(text)[1]] if html else [text]
+        title, body = html_text(text, evidence=evidence) if html else ("", text)
+        pages = [f"# {title}\n\n{body}" if title and not evidence else body]
         if pages[0] or not text.strip():
             return pages
     if not any(pages):

@@ -39,7 +39,9 @@ def register_commands(cli: click.Group) -> None:
         from halldetect.cli.text_arguments import read_file
 
         text = sys.stdin.read() if response == "-" else response
-        documents = [{"id": str(path), "text": read_file(path, "source")} for path in sources]
+        documents = [
+            {"id": str(path), "text": read_file(path, "source", evidence=True)} for path in sources
+        ]
         report = _checker.check(documents, _last_response() if text is None else text)
         click.echo(report.to_json() if as_json else str(report))
         raise SystemExit(OF_VERDICT[report.verdict])

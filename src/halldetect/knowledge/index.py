@@ -8,6 +8,7 @@ so passages are ranked there by the words they share with the claim, each weight
 from __future__ import annotations
 
 import math
+import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 
 from halldetect.errors import CheckError, InputError, MissingExtra, one_line
 from halldetect.knowledge.passages import Passage
+from halldetect.models.store import require_network
 from halldetect.reading.document import Span
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.words import FUNCTION_WORDS, words
@@ -275,9 +277,15 @@ class PostgresIndex(KnowledgeIndex):
     def _connect(self) -> None:
         try:
             import psycopg
+            from psycopg.conninfo import conninfo_to_dict
         except ImportError as error:
             raise MissingExtra("an index in PostgreSQL", "postgres") from error
         with self.errors():
+            named = conninfo_to_dict(self.location)
+            hosts = named.get("hostaddr") or named.get("host") or os.environ.get("PGHOST", "")
+            for host in str(hosts).split(","):
+                # A path is a socket of this machine.
+                require_network("an index in PostgreSQL", host if host[:1] != "/" else None)
             # Autocommit, so that reading holds no locks.
             self._connection: Any = psycopg.connect(
                 self.location, autocommit=True, connect_timeout=CONNECT_SECONDS

@@ -81,12 +81,12 @@ def read_documents(file: SourceFile) -> Iterator[IndexDocument]:
                     if line.strip():
                         yield _json_document(file.name, number, line)
         elif ending in (".pdf", ".docx"):
-            pages = read_pages(data, repr(str(file.path)))
+            pages = read_pages(data, repr(str(file.path)), evidence=True)
             if pages is None:
                 raise InputError(f"{str(file.path)!r} is neither a PDF nor a DOCX file")
             yield _document(file.name, "", "\n\n".join(pages))
         elif ending in HTML_ENDINGS:
-            yield _document(file.name, *html_text(data.decode("utf-8-sig")))
+            yield _document(file.name, *html_text(data.decode("utf-8-sig"), evidence=True))
         else:
             yield _document(file.name, "", data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

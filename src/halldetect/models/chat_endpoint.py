@@ -7,12 +7,11 @@ import re
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any, TypedDict
 from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
 from halldetect.errors import CheckError, ConfigurationError, MissingExtra, one_line
-from halldetect.models.store import offline
+from halldetect.models.store import is_this_machine, require_network
 
 _URL_VARIABLES = ("HALLDETECT_OPENAI_BASE_URL", "OPENAI_BASE_URL")
 _KEY_VARIABLES = ("HALLDETECT_OPENAI_API_KEY", "OPENAI_API_KEY")
@@ -75,12 +74,8 @@ class ChatEndpoint:
         if not model:
             raise ConfigurationError(f"{what} needs a model: openai:MODEL")
         address = _address(base_url or _environment(_URL_VARIABLES), what)
-        local = _is_loopback(address.hostname or "")
-        if offline() and not local:
-            raise ConfigurationError(
-                f"{what} sends texts to another machine, which HALLDETECT_OFFLINE forbids; "
-                "unset HALLDETECT_OFFLINE"
-            )
+        local = is_this_machine(address.hostname)
+        require_network(what, address.hostname)
         try:
             import openai
         except ImportError as error:
@@ -189,10 +184,3 @@ def _address(given: str | None, what: str) -> SplitResult:
     except ValueError:
         pass
     raise ConfigurationError(f"the address of the server of {what} must look like {example}")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

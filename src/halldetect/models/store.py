@@ -21,9 +21,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
+from ipaddress import ip_address
 from pathlib import Path
 
-from halldetect.errors import FetchError, MissingExtra, ModelError
+from halldetect.errors import ConfigurationError, FetchError, MissingExtra, ModelError
 from halldetect.models import download
 from halldetect.models.catalogue import ModelEntry, entries, find
 from halldetect.models.download import Progress, no_progress
@@ -64,6 +65,23 @@ def home() -> Path:
 def offline() -> bool:
     """Return True if HALLDETECT_OFFLINE forbids the network."""
     return os.environ.get("HALLDETECT_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
+
+
+def is_this_machine(host: str | None) -> bool:
+    """Return True for a loopback address, and for no host at all: a socket of this machine."""
+    try:
+        return not host or host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require_network(what: str, host: str | None) -> None:
+    """Raise ConfigurationError if HALLDETECT_OFFLINE is set and the host is another machine."""
+    if offline() and not is_this_machine(host):
+        raise ConfigurationError(
+            f"{what} needs another machine, which HALLDETECT_OFFLINE forbids; "
+            "unset HALLDETECT_OFFLINE"
+        )
 
 
 def megabytes(count: int) -> str:

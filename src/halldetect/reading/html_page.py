@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
+from collections import Counter
+from html import unescape
 from typing import cast
 
 from halldetect.reading.document import TrackedText
@@ -29,15 +30,35 @@ _TAG = re.compile(
 )
 _BESIDE = re.compile(r"[ \t]*\n?[ \t]*")
 _LINE_END_OR_BAR = re.compile(r"[\r\n]+|\|")
-_UNSEEN = frozenset({"script", "style", "template", "noscript", "head"})
-# A further tag of the same name ends these elements.
-_IMPLIED_END = frozenset("p li tr td th dt dd option".split())
-STRUCK = frozenset(["s", "del", "strike"])
+# Each part takes linear time, also where a tag, a comment or a quotation mark is never closed; the
+# parser of the standard library takes quadratic time, or fails.
+_TOKEN = re.compile(
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<[!?][^>]*(?:>|\Z)"
+    r"|<(?P<end>/?)(?P<tag>[a-z][^\s/>]*)"
+    r"(?P<attributes>(?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+)(?:>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAME_AND_VALUE = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(\"[^\"]*+\"|'[^']*+'|\S++))?+")
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
-_NOT_SHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-# A tag that does not end. The standard parser takes quadratic time for many of them.
-_UNENDED = re.compile(r"<(?![^<>]*>)")
-_MANY = 50
+_RAW = {
+    name: re.compile(rf"</{name}(?=[\s/>]|\Z)", re.IGNORECASE)
+    for name in ("script", "style", "title", "textarea")
+}
+STRUCK = frozenset(["del", "s", "strike"])
+_SPOKEN = ("alt", "title", "aria-label", "placeholder")
+_STYLE_RULE = re.compile(r"([.#][\w-]++)\s*+\{([^{}]*)")
+_INVISIBLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
+    r"|(?:font-size|opacity)\s*:\s*0++(?:\.0++)?+(?![.\d])",
+    re.IGNORECASE,
+)
+_WHITE = re.compile(
+    r"(?<![-\w])color\s*:\s*"
+    r"(?:white|transparent|#fff(?:fff)?\b|rgba?\(\s*255\s*,\s*255\s*,\s*255)",
+    re.IGNORECASE,
+)
+# How many open elements are searched for a background.
+_NEAR = 20
 # markdown-it reads deeper lists as text.
 _MAX_DEPTH = 9
 
@@ -150,56 +171,138 @@ def _between(text: str, start: int, end: int) -> TrackedText:
     return TrackedText.of(text, start, start + len(text[start:end].rstrip()))
 
 
-def html_text(page: str) -> tuple[str, str]:
-    """Return the title and the visible text of an HTML page, one block per line."""
-    if page.count("<") > page.count(">") + _MANY:
-        page = _UNENDED.sub("&lt;", page)
-    parser = _PageParser()
-    parser.feed(page)
-    parser.close()
-    parser.writer.end_table(closed=False)
-    text = TrackedText.joined(parser.writer.parts).text
+def html_text(page: str, *, evidence: bool = False) -> tuple[str, str]:
+    """Return the title and the text of an HTML page, one block per line.
+
+    A table with header cells becomes a Markdown table, so that its rows are read with their
+    headers. Other tables only define the layout.
+
+    Args:
+        page: The HTML.
+        evidence: True for a source: what a reader does not see, or sees struck out, is left out.
+            The text of a response has all of it, with the descriptions of images.
+    """
+    reader = _PageText(evidence)
+    reader.read(page)
+    text = TrackedText.joined(reader.writer.parts).text
     lines = (" ".join(line.split()) for line in text.split("\n"))
     blocks = "\n\n".join(line for line in lines if line)
     # Only the rows of a table belong together.
-    return " ".join("".join(parser.title).split()), blocks.replace("|\n\n|", "|\n|")
+    return " ".join("".join(reader.title).split()), blocks.replace("|\n\n|", "|\n|")
 
 
-class _PageParser(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+class _PageText:
+    """Reads the tokens of a page into `writer`; `title` has the pieces of its title."""
+
+    def __init__(self, evidence: bool) -> None:
         self.writer = _Writer(page=True)
         self.title: list[str] = []
-        self._unseen: list[str] = []
-        self._in_title = False
+        self._evidence = evidence
+        self._unseen: set[str] = set()  # selectors of a style sheet that hides them
+        # Open elements: tag, whether it is invisible, whether it has a background.
+        self._open: list[tuple[str, bool, bool]] = []
+        self._counts: Counter[str | bool] = Counter()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "body":
-            self._unseen.clear()
-        elif tag in self._unseen[-1:] and tag in _IMPLIED_END:
-            self._unseen.pop()
-        given = dict(attrs)
-        unseen = "hidden" in given or _NOT_SHOWN.search(given.get("style") or "")
-        if tag not in _VOID and (unseen or tag in _UNSEEN or tag in self._unseen[-1:]):
-            self._unseen.append(tag)
-        self._in_title = tag == "title"
-        self._tag(tag, closing=False)
+    def read(self, page: str) -> None:
+        """Read a whole page."""
+        at = 0
+        while (token := _TOKEN.search(page, at)) is not None:
+            self._data(page[at : token.start()])
+            at = token.end()
+            tag = (token["tag"] or "").lower()
+            if token["end"]:
+                self._end(tag)
+            elif tag:
+                self._start(tag, token["attributes"])
+                if tag in _RAW:
+                    closing = _RAW[tag].search(page, at)
+                    end = closing.start() if closing else len(page)
+                    self._raw(tag, page[at:end])
+                    at = end
+        self._data(page[at:])
+        self.writer.end_table(closed=False)
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag in self._unseen:
-            while self._unseen.pop() != tag:
-                pass
-        self._in_title = False
-        self._tag(tag, closing=True)
+    def _raw(self, tag: str, text: str) -> None:
+        if tag == "title":
+            self.title.append(_unescaped(text))
+        elif tag == "style":
+            rules = (rule.groups() for rule in _STYLE_RULE.finditer(text))
+            self._unseen |= {name for name, rule in rules if _INVISIBLE.search(rule)}
+        elif tag == "textarea":
+            self._data(text)
 
-    def handle_data(self, data: str) -> None:
-        if self._in_title:
-            self.title.append(data)
-        elif not self._unseen:
-            self.writer.text(TrackedText.added(data.replace("\n", " ")))
+    def _start(self, tag: str, text: str) -> None:
+        pairs = (match.groups("") for match in _NAME_AND_VALUE.finditer(text))
+        attributes = {name.lower(): _unescaped(value.strip("\"'")) for name, value in pairs}
+        self._block(tag, closing=False)
+        if tag not in _VOID:
+            style = attributes.get("style", "")
+            background = "background" in style or "bgcolor" in attributes
+            entry = (tag, self._is_unseen(tag, attributes, background=background), background)
+            self._open.append(entry)
+            self._counts[tag] += 1
+            self._counts[entry[1]] += 1
+        if attributes and not self._evidence:
+            self._spoken(tag, attributes)
 
-    def _tag(self, tag: str, *, closing: bool) -> None:
+    def _spoken(self, tag: str, attributes: dict[str, str]) -> None:
+        """Add the texts of attributes that a browser shows or reads aloud."""
+        said = [attributes[name] for name in _SPOKEN if name in attributes]
+        if tag == "input" and attributes.get("type", "").lower() != "hidden":
+            said.append(attributes.get("value", ""))
+        if tag == "meta" and attributes.get("name", "").lower() == "description":
+            said.append(attributes.get("content", ""))
+        for words in said:
+            if any(char.isalnum() for char in words):
+                self._write(f" ![{' '.join(words.split())}](image) ")
+
+    def _is_unseen(self, tag: str, attributes: dict[str, str], *, background: bool) -> bool:
+        """Return True if a browser shows nothing of an element."""
+        if tag == "template":
+            return True
+        if not self._evidence:
+            return False
+        style = attributes.get("style", "")
+        names = [f".{name}" for name in attributes.get("class", "").split()]
+        white = _WHITE.search(style) or _WHITE.search(f"color:{attributes.get('color', '')}")
+        behind = background or any(entry[2] for entry in self._open[-_NEAR:])
+        return (
+            tag in STRUCK
+            or tag == "noscript"
+            or "hidden" in attributes
+            or (tag == "dialog" and "open" not in attributes)
+            or _INVISIBLE.search(style) is not None
+            or (white is not None and not behind)
+            or not self._unseen.isdisjoint([*names, f"#{attributes.get('id', '')}"])
+        )
+
+    def _end(self, tag: str) -> None:
+        if self._counts[tag]:
+            name = ""
+            while name != tag:
+                name, unseen, _ = self._open.pop()
+                self._counts[name] -= 1
+                self._counts[unseen] -= 1
+        self._block(tag, closing=True)
+
+    def _data(self, text: str) -> None:
+        if not text or self._counts[True]:
+            return
+        text = _unescaped(text).replace("\n", " ")
+        if text.strip() and any(self._counts[tag] for tag in STRUCK):
+            text = f" ~~{text.strip()}~~ "
+        self._write(text)
+
+    def _block(self, tag: str, *, closing: bool) -> None:
         if tag == "br" or tag in _BLOCKS:
             self.writer.tag(tag, closing=closing)
-        elif tag in STRUCK and not self._unseen:
-            self.writer.text(TrackedText.added("~~"))
+
+    def _write(self, text: str) -> None:
+        self.writer.text(TrackedText.added(text))
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return unescape(text)
+    except ValueError:  # a reference of thousands of digits
+        return text

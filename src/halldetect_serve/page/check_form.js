@@ -56,7 +56,7 @@ export class CheckForm {
     const read = async (files) => {
       const refused = [];
       for (const file of field === "source" ? files : files.slice(0, 1)) {
-        const path = `v1/read?name=${encodeURIComponent(file.name)}`;
+        const path = `v1/read?name=${encodeURIComponent(file.name)}&evidence=${field === "source"}`;
         try {
           const { text } = await this.api.json(path, { method: "POST", body: file });
           if (field === "source") this.addDocument(text, file.name);

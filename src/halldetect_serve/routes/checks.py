@@ -78,11 +78,17 @@ async def check_batch(body: BatchRequest, request: Request, context: Context) ->
 
 @router.post("/v1/read", response_model=dict[str, str], openapi_extra=_FILE_BODY)
 async def read(
-    request: Request, context: Context, name: Annotated[str, Query(max_length=1000)]
+    request: Request,
+    context: Context,
+    name: Annotated[str, Query(max_length=1000)],
+    evidence: bool = False,
 ) -> object:
-    """Return the text of a file, also of PDF, DOCX and HTML, as the command line reads it."""
+    """Return the text of a file, also of PDF, DOCX and HTML, as the command line reads it.
+
+    With `evidence`, for a source, text that a reader of the file does not see is left out.
+    """
     # In a process of its own, which can be stopped: a small file can take long to unpack.
-    work = to_process.run_sync(_file_text, await request.body(), name, cancellable=True)
+    work = to_process.run_sync(_file_text, await request.body(), name, evidence, cancellable=True)
     try:
         async with asyncio.timeout(context.settings.limits.timeout):
             text, refusal = await parts.cancel_on_disconnect(request, work)
@@ -93,10 +99,10 @@ async def read(
     return {"text": text}
 
 
-def _file_text(data: bytes, name: str) -> tuple[str, str]:
+def _file_text(data: bytes, name: str, evidence: bool) -> tuple[str, str]:
     """Return the text of a file, or why it cannot be read."""
     try:
-        return read_bytes(data, name), ""
+        return read_bytes(data, name, evidence=evidence), ""
     except (InputError, MissingExtra) as error:
         return "", str(error)
 
