@@ -25,6 +25,7 @@ from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.presets import CASCADE, LARGE, check_verifier_name
 
 if TYPE_CHECKING:
+    from halldetect.conversation import ConversationReport
     from halldetect.paper.method import PaperModels
     from halldetect.repair.outcome import Repair
     from halldetect.repair.rewriters import Rewriter
@@ -287,6 +288,29 @@ class Detector:
             reports.extend(self.finish(prepared, observe=observe))
         return reports
 
+    def check_conversation(
+        self, messages: object, *, documents: Source | None = None, start: int = 0
+    ) -> ConversationReport:
+        """Check the assistant's turns of a conversation, each against all that came before.
+
+        Args:
+            messages: The messages, in the form of OpenAI or Anthropic, or with role and content.
+            documents: Retrieved documents, a source of every turn.
+            start: The index of the first message to check.
+
+        Raises:
+            InputError: For a malformed message; it names the index and the field.
+        """
+        from halldetect.conversation import ConversationReport, prepare_turn, read_turns, settle
+
+        self._refuse_paper("a conversation")
+        turns = read_turns(messages, documents, start)
+        prepared = self.begin([turn.pair for turn in turns])
+        reports = self.finish(list(map(prepare_turn, turns, prepared)))
+        return ConversationReport(
+            tuple(map(settle, turns, reports)), turns[-1].unread if turns else ()
+        )
+
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
         """Judge statements against sources directly, without a response.
 
@@ -414,6 +438,13 @@ def default_detector() -> Detector:
 def check(source: Source, response: str, *, question: str | None = None) -> Report:
     """Check one response against its source with the default detector."""
     return default_detector().check(source, response, question=question)
+
+
+def check_conversation(
+    messages: object, *, documents: Source | None = None
+) -> ConversationReport:
+    """Check the assistant's turns of a conversation with the default detector."""
+    return default_detector().check_conversation(messages, documents=documents)
 
 
 def _name(given: object) -> str:
