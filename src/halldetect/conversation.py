@@ -10,14 +10,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from halldetect.errors import InputError
 from halldetect.explanation import agent_rules as rules
-from halldetect.inputs import ASSERTS_NOTHING, NOTHING_ASSERTED, Pair, Source, split_names
+from halldetect.inputs import (
+    ASSERTS_NOTHING,
+    NOTHING_ASSERTED,
+    Pair,
+    Source,
+    SourceDocument,
+    split_names,
+)
 from halldetect.preparation import Prepared
 from halldetect.reading.assertions import no_assertion
 from halldetect.reading.document import Document, Span, UncheckedPart
+from halldetect.reading.sentences import sentences
 from halldetect.report import (
     ClaimReport,
     ErrorKind,
@@ -31,17 +39,14 @@ from halldetect.report import (
 )
 from halldetect.scoring import response_score
 
-_ROLES = {
-    "system": "system", "developer": "system", "user": "user", "human": "user",
-    "assistant": "assistant", "ai": "assistant", "model": "assistant", "tool": "tool",
-    "function": "tool",
-}  # fmt: skip
+_ROLES = {"system": "system", "developer": "system", "user": "user", "human": "user"}
+_ROLES |= dict.fromkeys(("assistant", "ai", "model"), "assistant")
+_ROLES |= dict.fromkeys(("tool", "function"), "tool")
 _TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
-# A longer value, or one with several words and a full stop, is a text.
-_MAX_VALUE = 120
-_NO_SOURCE = "nothing before this turn says so"
-_GIVEN = "the user said so"
-_WORST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.ABSTAINED)
+_PRIVATE_PARTS = ("thinking", "redacted_thinking", "reasoning")  # said to nobody
+# The source of a turn that begins a conversation.
+_NOTHING: list[SourceDocument] = [{"id": "nothing before", "text": "Nothing was said before."}]
+_WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.FAITHFUL, Verdict.ABSTAINED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,7 @@ class TurnReport:
 class ConversationReport:
     """The reports of the turns, and the content that could not be read.
 
-    Attributes:
-        turns: One report per assistant message, in order.
-        unread: Images, audio and other content, such as "messages[2].content[1]: image".
+    `unread` has images, audio and other content, such as "messages[2].content[1]: image".
     """
 
     turns: tuple[TurnReport, ...]
@@ -66,20 +69,33 @@ class ConversationReport:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the worst verdict; turns that assert nothing do not count beside others."""
-        found = {
-            turn.report.verdict
-            for turn in self.turns
-            if turn.report.reason not in ASSERTS_NOTHING or turn.report.claims
-        }
-        if not found:
-            return Verdict.UNCHECKABLE
-        return next((verdict for verdict in _WORST if verdict in found), Verdict.FAITHFUL)
+        """Return the worst verdict; a turn that asserts nothing does not count."""
+        reports = [turn.report for turn in self.turns]
+        found = {item.verdict for item in reports if item.reason not in ASSERTS_NOTHING}
+        return next((item for item in _WORST_FIRST if item in found), Verdict.UNCHECKABLE)
 
     @property
     def ok(self) -> bool:
-        """Return True if no turn fails."""
+        """Return True if no turn fails or could not be checked."""
         return self.verdict is Verdict.FAITHFUL
+
+    def merged(self) -> Report:
+        """Return one report of all turns, with the text of each after "[message 3]"."""
+        if not self.turns:
+            raise InputError("the conversation has no message of the assistant to check")
+        text, claims, unchecked = "", [], []
+        for turn in self.turns:
+            text += f"[message {turn.index}]\n"
+            claims += [_moved(claim, len(text)) for claim in turn.report.claims]
+            unchecked += [_moved(part, len(text)) for part in turn.report.unchecked]
+            text += f"{turn.report.response}\n\n"
+        reasons = [turn.report.reason for turn in self.turns if turn.report.reason]
+        last = self.turns[-1].report  # sources only grow, so it has those of all turns
+        return replace(
+            last, verdict=self.verdict, reason=None if claims else reasons[0], response=text,
+            score=response_score(claims), graded=graded_score(claims), claims=tuple(claims),
+            unchecked=tuple(unchecked), question=None,
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reports in plain dicts, lists and strings."""
@@ -92,34 +108,40 @@ class ConversationReport:
         return "\n".join([*lines, *(f"not read: {item}" for item in self.unread)])
 
 
+def _moved(item: Any, by: int) -> Any:
+    """Return a claim or an unchecked part with its span moved."""
+    span = item.span
+    return item if span is None else replace(item, span=Span(span.start + by, span.end + by))
+
+
 @dataclass(frozen=True, slots=True)
 class _Call:
     id: str
     tool: str
     arguments: Mapping[str, Any]
 
+    def values(self, within: object = None, key: str = "") -> Iterator[tuple[str, Any]]:
+        """Yield the name and the value of every argument, also of nested ones."""
+        value = self.arguments if within is None else within
+        if isinstance(value, Mapping):
+            for name, item in value.items():
+                yield from self.values(item if item is not None else "", str(name))
+        elif isinstance(value, list):
+            for item in value:
+                yield from self.values(item if item is not None else "", key)
+        else:
+            yield key, value
+
 
 @dataclass(slots=True)
 class _Message:
-    """One message: its role, its text, its tool calls and the tool results in it."""
-
     index: int
     role: str
     texts: list[str] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
-    results: list[tuple[str, str, bool]] = field(default_factory=list)  # call id, text, error
+    results: list[tuple[str, str, bool]] = field(default_factory=list)  # call, text, failed
     documents: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """A value in a tool call: its kind, its span in the response, and where it comes from."""
-
-    text: str
-    kind: str
-    span: Span
-    place: rules.Place | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,39 +151,30 @@ class Turn:
     Attributes:
         index: Its place in the messages.
         pair: Its sources and its text, with the tool calls at the end.
-        given: The indices of the documents that the user wrote.
         end: The end of the text; the tool calls follow.
-        values: The values in the tool calls that must come from somewhere.
-        calls: The tool calls before it, with their results.
-        corrections: Old and new words, by the index of the document that they are in.
+        values: The values in the tool calls, settled.
+        given: The indices of the documents that the user wrote.
+        corrections: Old and new words, by the index of the document that has the old ones.
+        calls: The earlier tool calls, with their results.
         unread: Content up to this turn that could not be read.
     """
 
     index: int
     pair: Pair
-    given: frozenset[int]
     end: int
-    values: tuple[_Value, ...]
-    calls: tuple[rules.AnsweredCall, ...]
+    values: tuple[ClaimReport, ...]
+    given: frozenset[int]
     corrections: Mapping[int, tuple[tuple[str, str], ...]]
+    calls: tuple[rules.AnsweredCall, ...]
     unread: tuple[str, ...]
-
-    @property
-    def texts(self) -> list[str]:
-        """Return the texts of the documents."""
-        return [str(text) for text in split_names(self.pair.source)[0]]
 
 
 # Messages
 
 
-def read_messages(messages: object) -> Iterator[_Message]:
-    """Yield the messages in one form.
-
-    Raises:
-        InputError: For a malformed message; it names the index and the field.
-    """
-    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+def _read_messages(messages: object) -> Iterator[_Message]:
+    """Yield the messages in one form; InputError names the index and the field."""
+    if isinstance(messages, (str, bytes)) or not isinstance(messages, Sequence):
         raise InputError(f"messages must be a list of messages, not {type(messages).__name__}")
     for index, raw in enumerate(messages):
         place = f"messages[{index}]"
@@ -170,29 +183,24 @@ def read_messages(messages: object) -> Iterator[_Message]:
         if role is None:
             known = ", ".join(_ROLES)
             raise InputError(f"{place}.role must be one of {known}, not {raw.get('role')!r}")
-        message = _Message(index, role)
-        content = raw.get("content")
+        message, content = _Message(index, role), raw.get("content")
         if role == "tool":
-            call = raw.get("tool_call_id") or raw.get("name") or ""
-            _add_result(message, str(call), content, raw.get("status") == "error", place)
-        elif content is not None:
-            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            id = raw.get("tool_call_id") or raw.get("name") or "tool"
+            _add_result(message, str(id), content, raw.get("status") == "error", place)
+        elif content is not None or role != "assistant":
+            parts = [content] if isinstance(content, str) else content
             _require(parts, list, f"{place}.content", "text or a list of parts")
             for at, part in enumerate(parts):
                 _add_part(message, part, f"{place}.content[{at}]")
-        elif role != "assistant":
-            raise InputError(f"{place}.content is missing")
         calls = raw.get("tool_calls") or []
         _require(calls, list, f"{place}.tool_calls", "a list")
-        if raw.get("function_call"):
-            calls = [*calls, {"function": raw["function_call"]}]
         for at, call in enumerate(calls):
             where = f"{place}.tool_calls[{at}]"
             _require(call, Mapping, where, "an object")
             function = call.get("function", call)
             _require(function, Mapping, f"{where}.function", "an object")
             arguments = function.get("arguments", function.get("args"))
-            _add_call(message, call.get("id"), function.get("name"), arguments, where)
+            _add_call(message, call.get("id"), function.get("name"), arguments, f"{where}.name")
         yield message
 
 
@@ -202,31 +210,27 @@ def _require(value: object, kind: type, place: str, wanted: str) -> None:
 
 
 def _add_part(message: _Message, part: Any, place: str) -> None:
-    """Add one part of the content; list what cannot be read."""
-    if isinstance(part, str):
-        part = {"type": "text", "text": part}
+    """Add one part of the content, or list it as unread."""
+    part = {"type": "text", "text": part} if isinstance(part, str) else part
     _require(part, Mapping, place, "an object")
-    kind = part.get("type")
-    source = part.get("source")
+    kind, source = part.get("type"), part.get("source")
     if kind in _TEXT_PARTS:
         text = part.get("text", part.get("refusal"))
         _require(text, str, f"{place}.text", "text")
         message.texts.append(text)
     elif kind == "tool_use":
-        _add_call(message, part.get("id"), part.get("name"), part.get("input"), place)
+        _add_call(message, part.get("id"), part.get("name"), part.get("input"), f"{place}.name")
     elif kind == "tool_result":
-        _add_result(
-            message, str(part.get("tool_use_id", "")), part.get("content"),
-            part.get("is_error") is True, place,
-        )  # fmt: skip
+        failed = part.get("is_error") is True
+        _add_result(message, str(part.get("tool_use_id")), part.get("content"), failed, place)
     elif kind == "document" and isinstance(source, Mapping) and source.get("type") == "text":
         message.documents.append(str(source.get("data")))
-    else:
+    elif kind not in _PRIVATE_PARTS:
         message.unread.append(f"{place}: {kind or 'content without a type'}")
 
 
 def _add_call(message: _Message, id: object, name: object, arguments: Any, place: str) -> None:
-    _require(name, str, f"{place}: the name of the tool", "text")
+    _require(name, str, place, "the name of a tool")
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")
@@ -234,164 +238,151 @@ def _add_call(message: _Message, id: object, name: object, arguments: Any, place
             arguments = {"arguments": arguments}
     if not isinstance(arguments, Mapping):
         arguments = {} if arguments is None else {"arguments": arguments}
-    message.calls.append(_Call(str(id or ""), str(name), arguments))
+    message.calls.append(_Call(str(id or name), str(name), arguments))
 
 
-def _add_result(message: _Message, call: str, content: Any, error: bool, place: str) -> None:
+def _add_result(message: _Message, call: str, content: Any, failed: bool, place: str) -> None:
     """Add the result of a tool: a text, parts with texts, or a JSON value."""
-    texts = []
-    is_parts = isinstance(content, list) and all(
-        isinstance(part, Mapping) and "type" in part for part in content
-    )
-    for at, part in enumerate(content if is_parts else ()):
-        if part["type"] in _TEXT_PARTS and isinstance(part.get("text"), str):
-            texts.append(part["text"])
-        else:
-            message.unread.append(f"{place}.content[{at}]: {part['type']}")
-    if not is_parts and content is not None:
-        texts = [content if isinstance(content, str) else _json(content, place)]
-    message.results.append((call, "\n".join(texts), error))
-
-
-def _json(value: Any, place: str) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        raise InputError(f"{place}.content must be text or a JSON value") from None
+    texts = [content] if isinstance(content, str) else []
+    if isinstance(content, list) and all(isinstance(x, Mapping) and "type" in x for x in content):
+        for at, part in enumerate(content):
+            if part["type"] in _TEXT_PARTS and isinstance(part.get("text"), str):
+                texts.append(part["text"])
+            else:
+                message.unread.append(f"{place}.content[{at}]: {part['type']}")
+    elif content is not None and not texts:
+        try:
+            texts = [json.dumps(content, ensure_ascii=False)]
+        except (TypeError, ValueError, RecursionError):
+            raise InputError(f"{place}.content must be text or a JSON value") from None
+    message.results.append((call, "\n".join(texts), failed))
 
 
 # Turns
 
 
+class _Before:
+    """All that came before a turn: named sources, the user's words, answered tool calls."""
+
+    def __init__(self, documents: Source | None) -> None:
+        texts, names = split_names([] if documents is None else documents)
+        names = names or [f"document {at}" for at in range(1, len(texts) + 1)]
+        named = zip(names, texts, strict=True)
+        self.sources: list[SourceDocument] = [
+            cast(SourceDocument, {"id": id, "text": text}) for id, text in named
+        ]
+        self.counts = {"document": len(texts)}
+        self.calls: dict[str, _Call] = {}
+        self.answered: list[rules.AnsweredCall] = []
+        self.given: list[int] = []
+        self.corrections: dict[int, tuple[tuple[str, str], ...]] = {}
+        self.question: str | None = None
+        self.unread: list[str] = []
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the texts of the sources."""
+        return [str(text) for text in split_names(self.sources)[0]]
+
+    def add(self, kind: str, text: str, mark: str = "") -> int:
+        """Add a source, named after its kind and number; return its index."""
+        number = self.counts[kind] = self.counts.get(kind, 0) + 1
+        self.sources.append({"id": f"{kind} {mark}{number}", "text": text})
+        return len(self.sources) - 1
+
+    def add_result(self, id: str, result: str, failed: bool) -> None:
+        """Add the result of a tool call, with the arguments of the call before it."""
+        call = self.calls.get(id) or _Call(id, id, {})
+        kept = {}
+        for name, value in call.values():
+            kind = rules.value_kind(call.tool, name, value)
+            found = kind is None or rules.find_value(kind, value, self.texts) is not None
+            if found and not rules.is_text(value) and not rules.is_search(name):
+                kept[name] = value
+        text = result
+        if kept and result.lstrip().startswith(("{", "[")):  # read as records, one after another
+            text = f"{json.dumps(kept, ensure_ascii=False, default=str)}\n{result}"
+        elif kept:
+            text = "\n".join(f"{name}: {value}" for name, value in kept.items()) + f"\n\n{result}"
+        document = self.add(f"tool {call.tool}", text, "#")
+        said = f"{call.tool} {json.dumps(dict(call.arguments), default=str)}\n{result}"
+        failed = failed or rules.has_failed(result)
+        self.answered.append(rules.AnsweredCall(call.tool, said, document, failed, recent=True))
+
+    def add_user(self, text: str) -> None:
+        """Add a message of the user, and its corrections of earlier ones."""
+        questions = [said for span in sentences(text) if (said := span.cut(text)).endswith("?")]
+        self.question = questions[-1] if questions else None
+        self.answered = [replace(call, recent=False) for call in self.answered]
+        for pair in rules.find_corrections([self.texts[at] for at in self.given], text):
+            for at in self.given:
+                self.corrections[at] = (*self.corrections.get(at, ()), pair)
+        self.given.append(self.add("user turn", text))
+
+    def turn(self, message: _Message) -> Turn:
+        """Return an assistant message as a turn."""
+        arguments = [(call, name, value) for call in message.calls for name, value in call.values()]
+        texts = [*message.texts, *(value for *_, value in arguments if rules.is_text(value))]
+        response = "\n\n".join(text.strip() for text in texts if text.strip())
+        end, values, known, last = len(response), [], self.texts, None
+        for call, name, value in arguments:
+            response += "" if call is last else f"\n\n{call.tool}:"
+            last = call
+            if rules.is_text(value):
+                continue
+            start = len(response) + 1
+            response += f"\n{name}: {value}"
+            kind = rules.value_kind(call.tool, name, value)
+            if kind is not None:
+                place = rules.find_value(kind, value, known)
+                values.append(
+                    _value_claim(response, Span(start, len(response)), kind, place, known)
+                )
+        return Turn(
+            message.index, Pair([*self.sources] or _NOTHING, response, self.question), end,
+            tuple(values), frozenset(self.given), dict(self.corrections),
+            tuple(self.answered), tuple(self.unread),
+        )  # fmt: skip
+
+
+def _value_claim(
+    response: str, span: Span, kind: str, place: rules.Place | None, known: Sequence[str]
+) -> ClaimReport:
+    """Return a value of a tool call as a claim, settled by its occurrence before the call."""
+    claim = ClaimReport(span.cut(response), span, None, Status.SUPPORTED, None, 1.0)
+    if place is None:
+        reason = f"invented: this {kind} occurs in nothing before the call"
+        error = ErrorReport(ErrorKind.INVENTED, claim.text.partition(": ")[2], "")
+        return replace(claim, status=Status.UNSUPPORTED, support=0.0, reason=reason, error=error)
+    document, found = place
+    return replace(claim, proof=Evidence(found.cut(known[document]), document, found))
+
+
 def read_turns(messages: object, documents: Source | None = None, start: int = 0) -> list[Turn]:
-    """Return the assistant messages from an index on, each with its sources.
+    """Return the assistant messages from an index on, each with all that came before it.
 
     Args:
         messages: The conversation.
         documents: Documents that were there from the beginning.
         start: The index of the first message to check.
     """
-    sources: list[dict[str, str]] = []
-    texts, names = split_names(documents) if documents is not None else ([], [])
-    for number, text in enumerate(texts):
-        name = names[number] if names else f"document {number + 1}"
-        sources.append({"id": name, "text": text})  # type: ignore[dict-item]  # checked later
-    given: list[int] = []
-    calls: dict[str, _Call] = {}
-    counts: dict[str, int] = {}
-    answered: list[rules.AnsweredCall] = []
-    corrections: dict[int, tuple[tuple[str, str], ...]] = {}
-    unread: list[str] = []
-    question: str | None = None
-    turns = []
-
-    def add(kind: str, text: str) -> int:
-        counts[kind] = counts.get(kind, 0) + 1
-        number = "" if kind == "system" else f" {'#' if kind.startswith('tool') else ''}{counts[kind]}"
-        sources.append({"id": f"{kind}{number}", "text": text})
-        return len(sources) - 1
-
-    for message in read_messages(messages):
-        unread += message.unread
+    before, turns = _Before(documents), []
+    for message in _read_messages(messages):
+        before.unread += message.unread
         for document in message.documents:
-            add("document", document)
-        for id, text, error in message.results:
-            call = calls.get(id) or _Call(id, "" if id in calls else id or "tool", {})
-            before = [source["text"] for source in sources]
-            number = add(f"tool {call.tool}", _record(call, text, before))
-            said = f"{call.tool} {json.dumps(dict(call.arguments), default=str)}\n{text}"
-            failed = error or rules.has_failed(text)
-            answered.append(rules.AnsweredCall(call.tool, said, number, failed, True))
+            before.add("document", document)
+        for result in message.results:
+            before.add_result(*result)
         text = "\n\n".join(message.texts)
         if message.role == "assistant":
-            calls |= {call.id or call.tool: call for call in message.calls}
             if message.index >= start and (text.strip() or message.calls):
-                response, end, values = _response(text, message.calls, sources)
-                turns.append(
-                    Turn(
-                        message.index, Pair(list(sources), response, question), frozenset(given),
-                        end, values, tuple(answered), dict(corrections), tuple(unread),
-                    )
-                )  # fmt: skip
-        elif message.role == "system" and text.strip():
-            add("system", text)
-        elif message.role == "user" and text.strip():
-            question = text
-            answered = [replace(call, recent=False) for call in answered]
-            earlier = [sources[number]["text"] for number in given]
-            for old, new in rules.find_corrections(earlier, text):
-                for number in given:
-                    corrections[number] = (*corrections.get(number, ()), (old, new))
-            given.append(add("user turn", text))
+                turns.append(before.turn(message))
+            before.calls |= {call.id: call for call in message.calls}
+        elif text.strip() and message.role == "user":
+            before.add_user(text)
+        elif text.strip():
+            before.add("system message", text)
     return turns
-
-
-def _values(tool: str, arguments: Mapping[str, Any], key: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the name and the value of all arguments, also of nested ones."""
-    for name, value in arguments.items():
-        if isinstance(value, Mapping):
-            yield from _values(tool, value, str(name))
-        elif isinstance(value, list):
-            for item in value:
-                nested = item if isinstance(item, Mapping) else {str(name): item}
-                yield from _values(tool, nested, str(name))
-        else:
-            yield str(name), value
-
-
-def _is_text(value: Any) -> bool:
-    """Return True for an argument that says something, such as the body of a mail."""
-    if not isinstance(value, str) or len(value.split()) < 4:
-        return False
-    return value.rstrip().endswith((".", "!")) or len(value) > _MAX_VALUE
-
-
-def _record(call: _Call, result: str, before: Sequence[str]) -> str:
-    """Return the result with the arguments of the call, without texts and invented values."""
-    kept = {
-        name: value
-        for name, value in _values(call.tool, call.arguments)
-        if not _is_text(value) and value not in ("", None)
-        and name not in ("query", "q", "search", "prompt", "question")
-        and (
-            (kind := rules.value_kind(call.tool, name, value)) is None
-            or rules.find_value(kind, value, before) is not None
-        )
-    }  # fmt: skip
-    if not kept:
-        return result
-    if result.lstrip().startswith(("{", "[")):
-        return f"{json.dumps(kept, ensure_ascii=False, default=str)}\n{result}"
-    return "\n".join(f"{name}: {value}" for name, value in kept.items()) + f"\n\n{result}"
-
-
-def _response(
-    text: str, calls: Sequence[_Call], sources: Sequence[Mapping[str, str]]
-) -> tuple[str, int, tuple[_Value, ...]]:
-    """Return the text of a turn with its calls, the end of the texts, and the values in calls."""
-    known = [source["text"] for source in sources]
-    arguments = [
-        (call.tool, name, value)
-        for call in calls
-        for name, value in _values(call.tool, call.arguments)
-    ]
-    said = [text, *(value for _, _, value in arguments if _is_text(value))]
-    response = "\n\n".join(part.strip() for part in said if part.strip())
-    end = len(response)
-    values = []
-    for call in calls:
-        response += f"\n\n{call.tool}" if response else call.tool
-        for name, value in _values(call.tool, call.arguments):
-            if _is_text(value) or value is None:
-                continue
-            response += f"\n{name}: "
-            span = Span(len(response), len(response) + len(str(value)))
-            response += str(value)
-            kind = rules.value_kind(call.tool, name, value)
-            if kind is not None:
-                place = rules.find_value(kind, value, known)
-                values.append(_Value(f"{name}: {value}", kind, span, place))
-    return response, end, tuple(values)
 
 
 # Around the verifier
@@ -400,8 +391,7 @@ def _response(
 def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
     """Return the prepared pair of a turn without intentions, courtesies and tool calls.
 
-    The sentences of the user are read from the assistant's side, as corrected later; questions
-    are left out.
+    Sentences of the user are read as corrected later; questions are left out.
     """
     if prepared.problem not in (None, *ASSERTS_NOTHING):
         return prepared
@@ -420,98 +410,64 @@ def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
         for at, document in enumerate(prepared.documents)
     )
     return replace(
-        prepared,
-        claims=tuple(claims),
-        length=max(len(claims), 1),
+        prepared, claims=tuple(claims), length=max(len(claims), 1), documents=documents,
         unchecked=tuple(sorted(unchecked, key=lambda part: part.span)),
-        documents=documents,
         problem=prepared.problem if claims or prepared.problem else NOTHING_ASSERTED,
-    )
+    )  # fmt: skip
 
 
 def _as_given(document: Document, corrections: Sequence[tuple[str, str]]) -> Document:
-    kept, readings = [], []
-    for sentence in document.sentences:
-        text = sentence.cut(document.text)
-        if no_assertion(text) is None:
-            for old, new in corrections:
-                text = rules.replaced_words(text, old, new)
-            kept.append(sentence)
-            readings.append(rules.from_the_agents_side(text))
-    return Document(document.text, tuple(kept), readings=tuple(readings))
+    kept = {
+        span: text
+        for span in document.sentences
+        if no_assertion(text := span.cut(document.text)) is None
+    }
+    for old, new in corrections:
+        kept = {span: rules.replaced_words(text, old, new) for span, text in kept.items()}
+    return Document(document.text, tuple(kept), readings=tuple(kept.values()))
 
 
 def settle(turn: Turn, report: Report) -> TurnReport:
     """Return the report of a turn with the findings of the rules."""
-    claims = [_settled(turn, claim) for claim in report.claims]
-    claims += [_value_claim(turn, value) for value in turn.values]
+    claims = (*(_settled(turn, report, claim) for claim in report.claims), *turn.values)
     notes = report.provenance.notes + tuple(f"not read: {item}" for item in turn.unread)
     report = replace(report, provenance=replace(report.provenance, notes=notes))
-    if not claims:
-        return TurnReport(turn.index, report)
-    judged = tuple(claims)
-    score = response_score(judged)
-    strict = report.provenance.configuration.get("on_unchecked") == "fail"
-    verdict, reason = decide(score, judged, report.threshold, report.left_out if strict else ())
-    if report.reason is not None and report.reason not in ASSERTS_NOTHING and not report.claims:
-        reason = report.reason  # the text could not be checked
-        verdict = verdict if verdict is Verdict.HALLUCINATED else report.verdict
-    return TurnReport(
-        turn.index,
-        replace(
-            report, verdict=verdict, reason=reason, score=score, claims=judged,
-            graded=graded_score(judged),
-        ),
+    score, verdict, reason = response_score(claims), report.verdict, report.reason
+    if report.claims or (claims and reason in ASSERTS_NOTHING):
+        strict = report.provenance.configuration.get("on_unchecked") == "fail"
+        left_out = report.left_out if strict else ()
+        verdict, reason = decide(score, claims, report.threshold, left_out)
+    elif score is not None and score >= report.threshold:
+        verdict = Verdict.HALLUCINATED  # the text could not be checked, but a value is invented
+    graded = graded_score(claims)
+    report = replace(report, verdict=verdict, reason=reason, score=score, graded=graded)
+    return TurnReport(turn.index, replace(report, claims=claims))
+
+
+def _settled(turn: Turn, report: Report, claim: ClaimReport) -> ClaimReport:
+    """Return a claim with the finding of the rules, if it counts more than the verifier's."""
+    own = claim.text if claim.span is None else claim.span.cut(report.response)
+    known = [*report.documents, *(call.text for call in turn.calls)]
+    said = "\n".join(report.documents[at] for at in turn.given)
+    given = claim.proof is not None and claim.proof.document in turn.given
+    finding = rules.find_invented(own, known)
+    if finding is None:
+        finding = rules.find_action(rules.statement_in(own)[0], turn.calls, said)
+    if finding is None and claim.status is Status.UNCHECKABLE and len(known) == len(turn.given):
+        finding = rules.Finding(Status.UNSUPPORTED, "nothing before this turn says so")
+    # The user's words do not show what the agent did.
+    settled = not given and claim.status in (Status.SUPPORTED, Status.CONTRADICTED)
+    if finding is None or (settled and not finding.certain):
+        said_so = given and claim.status is Status.SUPPORTED
+        return replace(claim, reason="the user said so") if said_so else claim
+    proof, error = None, claim.error
+    if finding.document is not None:
+        text = report.documents[finding.document]
+        proof = Evidence(text, finding.document, Span(0, len(text)))
+    if finding.invented:
+        error = ErrorReport(ErrorKind.INVENTED, finding.invented, "")
+    support = 1.0 if finding.status is Status.SUPPORTED else 0.0
+    return replace(
+        claim, status=finding.status, support=support, reason=finding.reason, proof=proof,
+        error=None if support else error,
     )  # fmt: skip
-
-
-def _settled(turn: Turn, claim: ClaimReport) -> ClaimReport:
-    """Return a claim with the findings of the rules: actions, identifiers, words of the user."""
-    in_user_turn = claim.proof is not None and claim.proof.document in turn.given
-    texts = turn.texts
-    said = "\n".join(texts[number] for number in turn.given)
-    action = rules.find_action(claim.text, turn.calls, said)
-    known = [*texts, *(call.text for call in turn.calls)]
-    invented = rules.unknown_identifiers(claim.text, known)
-    supported = claim.status is Status.SUPPORTED
-    if invented:
-        reason = f"{', '.join(invented)} occurs in nothing before"
-        error = ErrorReport(ErrorKind.INVENTED, invented[0], "")
-        return _failing(claim, Status.UNSUPPORTED, reason, error)
-    if action is not None and action.shown is False:
-        return _failing(claim, Status.CONTRADICTED, action.reason)
-    if action is not None and action.shown is None and (not supported or in_user_turn):
-        return _failing(claim, Status.UNSUPPORTED, action.reason)
-    if action is not None and action.shown and claim.status is not Status.CONTRADICTED:
-        proof = claim.proof
-        if not supported or in_user_turn:
-            document = action.document or 0
-            text = texts[document]
-            proof = Evidence(text, document, Span(0, len(text)))
-        return replace(
-            claim, status=Status.SUPPORTED, support=max(claim.support or 0.0, 1.0),
-            reason=action.reason, proof=proof, error=None,
-        )  # fmt: skip
-    if claim.status is Status.UNCHECKABLE and claim.support is None and claim.proof is None:
-        if not any(text.strip() for at, text in enumerate(texts) if at not in turn.given):
-            return _failing(claim, Status.UNSUPPORTED, _NO_SOURCE)
-    return replace(claim, reason=_GIVEN) if supported and in_user_turn else claim
-
-
-def _failing(
-    claim: ClaimReport, status: Status, reason: str, error: ErrorReport | None = None
-) -> ClaimReport:
-    return replace(claim, status=status, support=0.0, reason=reason, error=error or claim.error)
-
-
-def _value_claim(turn: Turn, value: _Value) -> ClaimReport:
-    """Return a value of a tool call as a claim, settled by its occurrence before the call."""
-    claim = ClaimReport(value.text, value.span, None, Status.SUPPORTED, None, 1.0)
-    if value.place is None:
-        reason = f"invented: this {value.kind} occurs in nothing before the call"
-        words = value.span.cut(turn.pair.response)
-        return _failing(
-            claim, Status.UNSUPPORTED, reason, ErrorReport(ErrorKind.INVENTED, words, "")
-        )
-    document, span = value.place
-    return replace(claim, proof=Evidence(span.cut(turn.texts[document]), document, span))

@@ -17,6 +17,7 @@ from halldetect.cli import (
     check_files,
     completion,
     doctor,
+    hook,
     index,
     models,
     serve,
@@ -47,6 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     modules = (
         check,
         check_files,
+        hook,
         batch,
         calibrate,
         doctor,
