@@ -8,8 +8,8 @@ have the form of OpenAI or Anthropic, or just a role and a text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from halldetect.errors import InputError
@@ -25,6 +25,7 @@ from halldetect.inputs import (
 from halldetect.preparation import Prepared
 from halldetect.reading.assertions import no_assertion
 from halldetect.reading.document import Document, Span, UncheckedPart
+from halldetect.reading.messages import Call, Message, read_messages
 from halldetect.reading.sentences import sentences
 from halldetect.report import (
     ClaimReport,
@@ -39,11 +40,6 @@ from halldetect.report import (
 )
 from halldetect.scoring import response_score
 
-_ROLES = {"system": "system", "developer": "system", "user": "user", "human": "user"}
-_ROLES |= dict.fromkeys(("assistant", "ai", "model"), "assistant")
-_ROLES |= dict.fromkeys(("tool", "function"), "tool")
-_TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
-_PRIVATE_PARTS = ("thinking", "redacted_thinking", "reasoning")  # said to nobody
 # The source of a turn that begins a conversation.
 _NOTHING: list[SourceDocument] = [{"id": "nothing before", "text": "Nothing was said before."}]
 _WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.FAITHFUL, Verdict.ABSTAINED)
@@ -115,36 +111,6 @@ def _moved(item: Any, by: int) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
-    id: str
-    tool: str
-    arguments: Mapping[str, Any]
-
-    def values(self, within: object = None, key: str = "") -> Iterator[tuple[str, Any]]:
-        """Yield the name and the value of every argument, also of nested ones."""
-        value = self.arguments if within is None else within
-        if isinstance(value, Mapping):
-            for name, item in value.items():
-                yield from self.values(item if item is not None else "", str(name))
-        elif isinstance(value, list):
-            for item in value:
-                yield from self.values(item if item is not None else "", key)
-        else:
-            yield key, value
-
-
-@dataclass(slots=True)
-class _Message:
-    index: int
-    role: str
-    texts: list[str] = field(default_factory=list)
-    calls: list[_Call] = field(default_factory=list)
-    results: list[tuple[str, str, bool]] = field(default_factory=list)  # call, text, failed
-    documents: list[str] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
 class Turn:
     """An assistant message with all that came before it.
 
@@ -169,98 +135,6 @@ class Turn:
     unread: tuple[str, ...]
 
 
-# Messages
-
-
-def _read_messages(messages: object) -> Iterator[_Message]:
-    """Yield the messages in one form; InputError names the index and the field."""
-    if isinstance(messages, (str, bytes)) or not isinstance(messages, Sequence):
-        raise InputError(f"messages must be a list of messages, not {type(messages).__name__}")
-    for index, raw in enumerate(messages):
-        place = f"messages[{index}]"
-        _require(raw, Mapping, place, "an object")
-        role = _ROLES.get(str(raw.get("role")).lower())
-        if role is None:
-            known = ", ".join(_ROLES)
-            raise InputError(f"{place}.role must be one of {known}, not {raw.get('role')!r}")
-        message, content = _Message(index, role), raw.get("content")
-        if role == "tool":
-            id = raw.get("tool_call_id") or raw.get("name") or "tool"
-            _add_result(message, str(id), content, raw.get("status") == "error", place)
-        elif content is not None or role != "assistant":
-            parts = [content] if isinstance(content, str) else content
-            _require(parts, list, f"{place}.content", "text or a list of parts")
-            for at, part in enumerate(parts):
-                _add_part(message, part, f"{place}.content[{at}]")
-        calls = raw.get("tool_calls") or []
-        _require(calls, list, f"{place}.tool_calls", "a list")
-        for at, call in enumerate(calls):
-            where = f"{place}.tool_calls[{at}]"
-            _require(call, Mapping, where, "an object")
-            function = call.get("function", call)
-            _require(function, Mapping, f"{where}.function", "an object")
-            arguments = function.get("arguments", function.get("args"))
-            _add_call(message, call.get("id"), function.get("name"), arguments, f"{where}.name")
-        yield message
-
-
-def _require(value: object, kind: type, place: str, wanted: str) -> None:
-    if not isinstance(value, kind):
-        raise InputError(f"{place} must be {wanted}, not {type(value).__name__}")
-
-
-def _add_part(message: _Message, part: Any, place: str) -> None:
-    """Add one part of the content, or list it as unread."""
-    part = {"type": "text", "text": part} if isinstance(part, str) else part
-    _require(part, Mapping, place, "an object")
-    kind, source = part.get("type"), part.get("source")
-    if kind in _TEXT_PARTS:
-        text = part.get("text", part.get("refusal"))
-        _require(text, str, f"{place}.text", "text")
-        message.texts.append(text)
-    elif kind == "tool_use":
-        _add_call(message, part.get("id"), part.get("name"), part.get("input"), f"{place}.name")
-    elif kind == "tool_result":
-        failed = part.get("is_error") is True
-        _add_result(message, str(part.get("tool_use_id")), part.get("content"), failed, place)
-    elif kind == "document" and isinstance(source, Mapping) and source.get("type") == "text":
-        message.documents.append(str(source.get("data")))
-    elif kind not in _PRIVATE_PARTS:
-        message.unread.append(f"{place}: {kind or 'content without a type'}")
-
-
-def _add_call(message: _Message, id: object, name: object, arguments: Any, place: str) -> None:
-    _require(name, str, place, "the name of a tool")
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments or "{}")
-        except (ValueError, RecursionError):  # the model wrote it, not the caller
-            arguments = {"arguments": arguments}
-    if not isinstance(arguments, Mapping):
-        arguments = {} if arguments is None else {"arguments": arguments}
-    message.calls.append(_Call(str(id or name), str(name), arguments))
-
-
-def _add_result(message: _Message, call: str, content: Any, failed: bool, place: str) -> None:
-    """Add the result of a tool: a text, parts with texts, or a JSON value."""
-    texts = [content] if isinstance(content, str) else []
-    if isinstance(content, list) and all(isinstance(x, Mapping) and "type" in x for x in content):
-        for at, part in enumerate(content):
-            if part["type"] in _TEXT_PARTS and isinstance(part.get("text"), str):
-                texts.append(part["text"])
-            else:
-                message.unread.append(f"{place}.content[{at}]: {part['type']}")
-    elif content is not None and not texts:
-        try:
-            texts = [json.dumps(content, ensure_ascii=False)]
-        except (TypeError, ValueError, RecursionError):
-            raise InputError(f"{place}.content must be text or a JSON value") from None
-    message.results.append((call, "\n".join(texts), failed))
-
-
-# Turns
-
-
 class _Before:
     """All that came before a turn: named sources, the user's words, answered tool calls."""
 
@@ -272,7 +146,7 @@ class _Before:
             cast(SourceDocument, {"id": id, "text": text}) for id, text in named
         ]
         self.counts = {"document": len(texts)}
-        self.calls: dict[str, _Call] = {}
+        self.calls: dict[str, Call] = {}
         self.answered: list[rules.AnsweredCall] = []
         self.given: list[int] = []
         self.corrections: dict[int, tuple[tuple[str, str], ...]] = {}
@@ -292,7 +166,7 @@ class _Before:
 
     def add_result(self, id: str, result: str, failed: bool) -> None:
         """Add the result of a tool call, with the arguments of the call before it."""
-        call = self.calls.get(id) or _Call(id, id, {})
+        call = self.calls.get(id) or Call(id, id, {})
         kept = {}
         for name, value in call.values():
             kind = rules.value_kind(call.tool, name, value)
@@ -319,25 +193,22 @@ class _Before:
                 self.corrections[at] = (*self.corrections.get(at, ()), pair)
         self.given.append(self.add("user turn", text))
 
-    def turn(self, message: _Message) -> Turn:
+    def turn(self, message: Message) -> Turn:
         """Return an assistant message as a turn."""
-        arguments = [(call, name, value) for call in message.calls for name, value in call.values()]
-        texts = [*message.texts, *(value for *_, value in arguments if rules.is_text(value))]
+        texts = [*message.texts]
+        for call in message.calls:
+            texts += [value for _, value in call.values() if rules.is_text(value)]
         response = "\n\n".join(text.strip() for text in texts if text.strip())
-        end, values, known, last = len(response), [], self.texts, None
-        for call, name, value in arguments:
-            response += "" if call is last else f"\n\n{call.tool}:"
-            last = call
-            if rules.is_text(value):
-                continue
-            start = len(response) + 1
-            response += f"\n{name}: {value}"
-            kind = rules.value_kind(call.tool, name, value)
-            if kind is not None:
-                place = rules.find_value(kind, value, known)
-                values.append(
-                    _value_claim(response, Span(start, len(response)), kind, place, known)
-                )
+        end, values, known = len(response), [], self.texts
+        for call in message.calls:
+            response += f"\n\n{call.tool}" if response else call.tool
+            for name, value in call.values():
+                kind = rules.value_kind(call.tool, name, value)
+                start = len(response) + 1
+                response += "" if rules.is_text(value) else f"\n{name}: {value}"
+                if kind is not None:
+                    span, place = Span(start, len(response)), rules.find_value(kind, value, known)
+                    values.append(_value_claim(response, span, kind, place, known))
         return Turn(
             message.index, Pair([*self.sources] or _NOTHING, response, self.question), end,
             tuple(values), frozenset(self.given), dict(self.corrections),
@@ -367,7 +238,7 @@ def read_turns(messages: object, documents: Source | None = None, start: int = 0
         start: The index of the first message to check.
     """
     before, turns = _Before(documents), []
-    for message in _read_messages(messages):
+    for message in read_messages(messages):
         before.unread += message.unread
         for document in message.documents:
             before.add("document", document)

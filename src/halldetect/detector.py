@@ -440,9 +440,7 @@ def check(source: Source, response: str, *, question: str | None = None) -> Repo
     return default_detector().check(source, response, question=question)
 
 
-def check_conversation(
-    messages: object, *, documents: Source | None = None
-) -> ConversationReport:
+def check_conversation(messages: object, *, documents: Source | None = None) -> ConversationReport:
     """Check the assistant's turns of a conversation with the default detector."""
     return default_detector().check_conversation(messages, documents=documents)
 

@@ -114,7 +114,7 @@ def _check(arguments: argparse.Namespace) -> ConversationReport | None:
 def _text(messages: list[dict[str, Any]]) -> str:
     content = messages[0].get("content") if messages else ""
     if isinstance(content, list):
-        content = "\n".join(str(part.get("text") or "") for part in content)
+        content = "\n".join(str(part["text"]) for part in content if "text" in part)
     return str(content or "").strip()
 
 
@@ -163,7 +163,9 @@ def _gemini(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     content = record.get("content") or []
     parts = content if isinstance(content, list) else [content]
     texts = [
-        part if isinstance(part, str) else {"type": "text" if "text" in part else "part", **part}
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {"type": "text" if "text" in part else ", ".join(part), **part}
         for part in parts
     ]
     calls = record.get("toolCalls") or []

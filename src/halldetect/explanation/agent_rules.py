@@ -187,38 +187,36 @@ class Finding:
     invented: str = ""
 
 
-# Verbs, and the stems that show them in a call or its result.
-_ACTIONS = {
-    "sent emailed mailed texted messaged notified forwarded shared": (
-        "send sent mail messag notif forward text sms share post invit"
-    ),
-    "booked reserved scheduled rescheduled arranged": "book reserv schedul appoint event slot",
-    "cancelled canceled unsubscribed": "cancel unsubscri",
-    "refunded reimbursed credited paid charged transferred issued": (
-        "refund reimburs credit pay charg transfer issu"
-    ),
-    "created opened filed submitted registered raised": (
-        "creat open file submit regist rais ticket add new post"
-    ),
-    "deleted removed erased": "delet remov eras rm drop edit",
-    "updated changed modified edited fixed corrected replaced renamed moved added patched set": (
-        "updat chang modif edit fix correct replac renam mov mv add patch writ sed set remind creat"
-    ),
-    "ran run executed tested": "run ran exec test bash shell command",
-    "deployed": "deploy",
-    "pushed committed merged": "push commit merg",
-    "published released uploaded installed": "publish releas upload instal put",
-    "restarted started stopped rebooted enabled disabled unlocked locked activated": (
-        "start stop boot enabl disabl lock activ"
-    ),
-    "saved exported stored downloaded": "sav export writ stor dump backup download",
-    "copied": "copy copied cp rsync",
-    "encrypted": "encrypt",
-    "wrote written": "writ edit creat send letter mail post",
-    "ordered placed purchased bought": "order plac purchas buy",
-    "accepted confirmed approved": "accept confirm approv",
+# Verbs: the stems that show them in a call or its result.
+_ACTIONS = """\
+sent emailed mailed texted messaged notified forwarded shared: send sent mail messag notif forward \
+text sms share post invit
+booked reserved scheduled rescheduled arranged: book reserv schedul appoint event slot
+cancelled canceled unsubscribed: cancel unsubscri
+refunded reimbursed credited paid charged transferred issued: refund reimburs credit pay charg \
+transfer issu
+created opened filed submitted registered raised: creat open file submit regist rais ticket add new
+deleted removed erased: delet remov eras rm drop edit
+updated changed modified edited fixed corrected replaced renamed moved added patched set: updat \
+chang modif edit fix correct replac renam mov mv add patch writ sed set remind creat
+ran run executed tested: run ran exec test bash shell command
+deployed: deploy
+pushed committed merged: push commit merg
+published released uploaded installed: publish releas upload instal put
+restarted started stopped rebooted enabled disabled unlocked locked activated: start stop boot \
+enabl disabl lock activ
+saved exported stored downloaded: sav export writ stor dump backup download
+copied: copy copied cp rsync
+encrypted: encrypt
+wrote written: writ edit creat send letter mail post
+ordered placed purchased bought: order plac purchas buy
+accepted confirmed approved: accept confirm approv
+"""
+_STEMS = {
+    verb: stems.split()
+    for verbs, stems in (line.split(": ") for line in _ACTIONS.splitlines())
+    for verb in verbs.split()
 }
-_STEMS = {verb: stems.split() for verbs, stems in _ACTIONS.items() for verb in verbs.split()}
 _VERB = rf"(?P<verb>{'|'.join(_STEMS)})\b"
 _ADVERBS = r"(?: (?:just|now|already|also|successfully|then|not|never))*"
 _OWN = re.compile(rf"\b(?:I|[Ww]e)(?:['’]ve| have)?{_ADVERBS} {_VERB}")
@@ -230,7 +228,7 @@ _PASSES = re.compile(
     r"|succeed(?:s|ed)?|green|clean)\b",
     re.IGNORECASE,
 )
-_NEGATION = re.compile(r"\b(?:not|never|no|failed|could|cannot)\b|n['’]t\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|never|no|failed|could|cannot)\b", re.IGNORECASE)
 _FAILED = re.compile(
     r'"(?:errors?|exception)"\s*:\s*(?!null|""|\[\]|false|0\b|\{\})|"(?:success|ok)"\s*:\s*false'
     r'|"(?:status|state|result)"\s*:\s*"(?:fail|error|reject|den|declin|not.found|invalid|abort)'
@@ -267,6 +265,7 @@ def find_action(claim: str, calls: Sequence[AnsweredCall], said: str) -> Finding
     Returns:
         The finding; None if the statement is about something else.
     """
+    claim = re.sub(r"n['’]t\b", " not", claim)
     own = list(_OWN.finditer(claim))
     if _NEGATION.search(claim):
         if not own or _matching(calls, _STEMS[own[0]["verb"]]):
