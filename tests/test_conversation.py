@@ -14,13 +14,18 @@ import pytest
 
 import halldetect
 from benchmarks.suites import CONVERSATIONS, suite_rows
+from halldetect.batch.job import Job
+from halldetect.batch.local import run_local
 from halldetect.cli import main
 from halldetect.cli.hook import read_transcript
 from halldetect.conversation import ConversationReport, read_turns
 from halldetect.detector import Detector
 from halldetect.errors import InputError
 from halldetect.explanation import agent_rules as rules
+from halldetect.inputs import Conversation, Pair
+from halldetect.integrations.checker import Checker
 from halldetect.report import ClaimReport, ErrorKind, Report, Status, Verdict
+from halldetect_serve.proxy.rag_prompt import request_sources
 from tests.support.fakes import OverlapVerifier, use_overlap_verifier
 from tests.support.paths import ROOT
 
@@ -362,6 +367,53 @@ def test_module_function(monkeypatch: pytest.MonkeyPatch) -> None:
     use_overlap_verifier(monkeypatch)
     found = halldetect.check_conversation([user("My cat is grey."), said("Your cat is grey.")])
     assert found.ok
+
+
+def test_many_pairs_and_conversations() -> None:
+    talk = json.dumps([user("My cat is grey."), said("Your cat is grey.")])
+    pairs = [
+        Conversation([], talk),
+        Pair("Bees fly.", "Bees fly."),
+        Conversation("Ants walk.", "[3]"),
+        Conversation([], "{"),
+        Conversation([], "[]"),
+    ]
+    first, second, *wrong = Detector(OverlapVerifier()).check_many(pairs)
+    assert (first.verdict, first.response) == (
+        Verdict.FAITHFUL,
+        "[message 1]\nYour cat is grey.\n\n",
+    )
+    assert second.response == "Bees fly."
+    assert [str(report.reason).split(": ")[0] for report in wrong] == ["not a conversation"] * 3
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
+def test_batch_takes_messages(name: str, tmp_path: Path) -> None:
+    talk = [*SEND[:1], said("I have sent the plan to Anna.")]
+    rows, out = tmp_path / name, tmp_path / "out.jsonl"
+    if name.endswith(".csv"):
+        rows.write_text('id,messages\n7,"' + json.dumps(talk).replace('"', '""') + '"\n')
+    else:
+        rows.write_text(json.dumps({"id": 7, "messages": talk}) + "\n")
+    run_local(Detector(OverlapVerifier()), Job(str(rows), str(out)))
+    (made,) = [json.loads(line) for line in out.read_text().splitlines()]
+    assert (str(made["id"]), made["verdict"]) == ("7", "hallucinated")
+    assert made["report"]["claims"][0]["reason"] == "no tool result shows this action"
+
+
+def test_adapters_check_the_last_message() -> None:
+    checker = Checker(Detector(OverlapVerifier()))
+    tool = {"role": "tool", "name": "zoo", "content": "Apes climb the high tree."}
+    report = checker.check_answer([user("Hi."), said("Bees fly."), tool, said("Apes climb it.")])
+    assert [claim.text for claim in report.claims] == ["Apes climb it."]
+    assert checker.check_answer([user("Hi.")]).verdict is Verdict.UNCHECKABLE
+
+
+def test_proxy_reads_tool_results_with_their_calls() -> None:
+    messages = [*ORDER, result("get_order", ANSWER)]
+    assert request_sources(messages) == [f'{{"order_id": "4417"}}\n{json.dumps(ANSWER)}']
+    unknown = [{"role": "critic", "content": "x"}, {"role": "tool", "content": "Apes climb."}]
+    assert request_sources(unknown) == ["Apes climb."]
 
 
 def test_suite_is_complete() -> None:

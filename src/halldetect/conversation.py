@@ -164,6 +164,20 @@ class _Before:
         self.sources.append({"id": f"{kind} {mark}{number}", "text": text})
         return len(self.sources) - 1
 
+    def take(self, message: Message) -> None:
+        """Add the sources in a message; the text of the assistant is not one."""
+        self.unread += message.unread
+        self.calls |= {call.id: call for call in message.calls}
+        for document in message.documents:
+            self.add("document", document)
+        for result in message.results:
+            self.add_result(*result)
+        text = "\n\n".join(message.texts)
+        if text.strip() and message.role == "user":
+            self.add_user(text)
+        elif text.strip() and message.role == "system":
+            self.add("system message", text)
+
     def add_result(self, id: str, result: str, failed: bool) -> None:
         """Add the result of a tool call, with the arguments of the call before it."""
         call = self.calls.get(id) or Call(id, id, {})
@@ -239,21 +253,19 @@ def read_turns(messages: object, documents: Source | None = None, start: int = 0
     """
     before, turns = _Before(documents), []
     for message in read_messages(messages):
-        before.unread += message.unread
-        for document in message.documents:
-            before.add("document", document)
-        for result in message.results:
-            before.add_result(*result)
-        text = "\n\n".join(message.texts)
-        if message.role == "assistant":
-            if message.index >= start and (text.strip() or message.calls):
-                turns.append(before.turn(message))
-            before.calls |= {call.id: call for call in message.calls}
-        elif text.strip() and message.role == "user":
-            before.add_user(text)
-        elif text.strip():
-            before.add("system message", text)
+        before.take(message)
+        says = message.calls or any(map(str.strip, message.texts))
+        if message.role == "assistant" and message.index >= start and says:
+            turns.append(before.turn(message))
     return turns
+
+
+def tool_results(messages: object) -> list[str]:
+    """Return the results of the tools in a conversation, with the arguments of the calls."""
+    before = _Before(None)
+    for message in read_messages(messages):
+        before.take(message)
+    return [before.texts[call.document] for call in before.answered]
 
 
 # Around the verifier

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from halldetect import pipeline
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.inputs import AnyPair, Pair, Source, clean_pair
+from halldetect.inputs import AnyPair, Conversation, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model
 from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
@@ -272,7 +273,8 @@ class Detector:
 
         Args:
             pairs: `Pair`s, or tuples of source, response and perhaps question. A pair that does
-                not consist of texts gets an uncheckable report instead of an InputError.
+                not consist of texts gets an uncheckable report instead of an InputError. A
+                `Conversation` gets one report of all its turns.
             observe: Receives the claims of each pair, and each claim once it is settled, while the
                 check runs; it does not change reports.
         """
@@ -283,10 +285,27 @@ class Detector:
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
             prepared = self._prepare(
-                [clean(item, index) for index, item in enumerate(block, len(reports))]
+                [
+                    clean(item, index)
+                    for index, item in enumerate(block, len(reports))
+                    if not isinstance(item, Conversation)
+                ]
             )
-            reports.extend(self.finish(prepared, observe=observe))
+            made = iter(self.finish(prepared, observe=observe))
+            reports += [
+                self._merged(item) if isinstance(item, Conversation) else next(made)
+                for item in block
+            ]
         return reports
+
+    def _merged(self, item: Conversation) -> Report:
+        """Return one report of all turns; an error becomes the reason of an uncheckable one."""
+        try:
+            messages = json.loads(item.response)
+            return self.check_conversation(messages, documents=item.source).merged()
+        except (ValueError, RecursionError, InputError) as error:
+            problem = f"not a conversation: {error}"
+            return self.finish([replace(clean(item, 0), problem=problem)])[0]
 
     def check_conversation(
         self, messages: object, *, documents: Source | None = None, start: int = 0
