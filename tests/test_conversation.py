@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ from halldetect.errors import InputError
 from halldetect.explanation import agent_rules as rules
 from halldetect.inputs import Conversation, Pair
 from halldetect.integrations.checker import Checker
+from halldetect.protocols import Event
 from halldetect.report import ClaimReport, ErrorKind, Report, Status, Verdict
 from halldetect_serve.proxy.rag_prompt import request_sources
 from tests.support.fakes import OverlapVerifier, use_overlap_verifier
@@ -378,7 +380,10 @@ def test_many_pairs_and_conversations() -> None:
         Conversation([], "{"),
         Conversation([], "[]"),
     ]
-    first, second, *wrong = Detector(OverlapVerifier()).check_many(pairs)
+    events: list[Event] = []
+    first, second, *wrong = Detector(OverlapVerifier()).check_many(pairs, observe=events.append)
+    assert {event.pair for event in events} == {1}
+    assert pickle.loads(pickle.dumps(pairs)) == pairs
     assert (first.verdict, first.response) == (
         Verdict.FAITHFUL,
         "[message 1]\nYour cat is grey.\n\n",

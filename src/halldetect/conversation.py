@@ -10,19 +10,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from halldetect.errors import InputError
 from halldetect.explanation import agent_rules as rules
 from halldetect.inputs import (
     ASSERTS_NOTHING,
     NOTHING_ASSERTED,
+    Conversation,
     Pair,
     Source,
     SourceDocument,
     split_names,
 )
-from halldetect.preparation import Prepared
+from halldetect.preparation import Prepared, clean
 from halldetect.reading.assertions import no_assertion
 from halldetect.reading.document import Document, Span, UncheckedPart
 from halldetect.reading.messages import Call, Message, read_messages
@@ -112,17 +113,11 @@ def _moved(item: Any, by: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """An assistant message with all that came before it.
+    """An assistant message, by its index, with all that came before it.
 
-    Attributes:
-        index: Its place in the messages.
-        pair: Its sources and its text, with the tool calls at the end.
-        end: The end of the text; the tool calls follow.
-        values: The values in the tool calls, settled.
-        given: The indices of the documents that the user wrote.
-        corrections: Old and new words, by the index of the document that has the old ones.
-        calls: The earlier tool calls, with their results.
-        unread: Content up to this turn that could not be read.
+    The response of `pair` has the text up to `end`, then the tool calls, whose `values` are
+    settled. `given` has the indices of the user's messages in the source, and `corrections` the
+    old and new words in each. `calls` are the earlier tool calls with their results.
     """
 
     index: int
@@ -269,6 +264,36 @@ def tool_results(messages: object) -> list[str]:
 
 
 # Around the verifier
+
+
+class _Detector(Protocol):
+    def begin(self, pairs: Sequence[Pair]) -> list[Prepared]: ...
+
+    def finish(self, prepared: Sequence[Prepared]) -> list[Report]: ...
+
+    def check_conversation(
+        self, messages: object, *, documents: Source | None
+    ) -> ConversationReport: ...
+
+
+def check(
+    detector: _Detector, messages: object, documents: Source | None, start: int = 0
+) -> ConversationReport:
+    """Check the turns of a conversation; see `Detector.check_conversation`."""
+    turns = read_turns(messages, documents, start)
+    prepared = detector.begin([turn.pair for turn in turns])
+    reports = detector.finish([*map(prepare_turn, turns, prepared)])
+    return ConversationReport((*map(settle, turns, reports),), turns[-1].unread if turns else ())
+
+
+def merged(detector: _Detector, item: Conversation) -> Report:
+    """Return one report of all turns; an error becomes the reason of an uncheckable one."""
+    try:
+        messages = json.loads(item.response)
+        return detector.check_conversation(messages, documents=item.source).merged()
+    except (ValueError, RecursionError, InputError) as error:
+        problem = f"not a conversation: {error}"
+        return detector.finish([replace(clean(item, 0), problem=problem)])[0]
 
 
 def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:

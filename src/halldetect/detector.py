@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -13,8 +12,9 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Unpack
 
-from halldetect import pipeline
+from halldetect import conversation, pipeline
 from halldetect.config import Configuration, Settings
+from halldetect.conversation import ConversationReport
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.inputs import AnyPair, Conversation, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
@@ -26,7 +26,6 @@ from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.presets import CASCADE, LARGE, check_verifier_name
 
 if TYPE_CHECKING:
-    from halldetect.conversation import ConversationReport
     from halldetect.paper.method import PaperModels
     from halldetect.repair.outcome import Repair
     from halldetect.repair.rewriters import Rewriter
@@ -284,28 +283,14 @@ class Detector:
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
-            prepared = self._prepare(
-                [
-                    clean(item, index)
-                    for index, item in enumerate(block, len(reports))
-                    if not isinstance(item, Conversation)
-                ]
-            )
-            made = iter(self.finish(prepared, observe=observe))
+            indexed = enumerate(block, len(reports))
+            rest = [clean(item, at) for at, item in indexed if not isinstance(item, Conversation)]
+            made = iter(self.finish(self._prepare(rest), observe=observe))
             reports += [
-                self._merged(item) if isinstance(item, Conversation) else next(made)
+                conversation.merged(self, item) if isinstance(item, Conversation) else next(made)
                 for item in block
             ]
         return reports
-
-    def _merged(self, item: Conversation) -> Report:
-        """Return one report of all turns; an error becomes the reason of an uncheckable one."""
-        try:
-            messages = json.loads(item.response)
-            return self.check_conversation(messages, documents=item.source).merged()
-        except (ValueError, RecursionError, InputError) as error:
-            problem = f"not a conversation: {error}"
-            return self.finish([replace(clean(item, 0), problem=problem)])[0]
 
     def check_conversation(
         self, messages: object, *, documents: Source | None = None, start: int = 0
@@ -313,22 +298,15 @@ class Detector:
         """Check the assistant's turns of a conversation, each against all that came before.
 
         Args:
-            messages: The messages, in the form of OpenAI or Anthropic, or with role and content.
+            messages: Messages of OpenAI or Anthropic, or with role and content.
             documents: Retrieved documents, a source of every turn.
             start: The index of the first message to check.
 
         Raises:
-            InputError: For a malformed message; it names the index and the field.
+            InputError: For a malformed message.
         """
-        from halldetect.conversation import ConversationReport, prepare_turn, read_turns, settle
-
         self._refuse_paper("a conversation")
-        turns = read_turns(messages, documents, start)
-        prepared = self.begin([turn.pair for turn in turns])
-        reports = self.finish(list(map(prepare_turn, turns, prepared)))
-        return ConversationReport(
-            tuple(map(settle, turns, reports)), turns[-1].unread if turns else ()
-        )
+        return conversation.check(self, messages, documents, start)
 
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
         """Judge statements against sources directly, without a response.

@@ -143,8 +143,7 @@ def _row(
         for name, value in ((columns.source, source), (columns.response, response)):
             if value is None:
                 raise InputError(f"{name!r} is missing")
-        kind = Pair if messages is None else Conversation
-        pair = kind(source, response, question)
+        pair = (Pair if messages is None else Conversation)(source, response, question)
         _require_sizes(pair, limits)
     except InputError as error:
         return Row(number, id, problem=str(error), columns=carried)

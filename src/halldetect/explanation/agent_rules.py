@@ -66,13 +66,7 @@ def is_search(key: str) -> bool:
 
 
 def value_kind(tool: str, key: str, value: Any) -> str | None:
-    """Return the kind of a value that must come from somewhere; None for a free choice.
-
-    Args:
-        tool: The name of the tool.
-        key: The name of the argument.
-        value: The value.
-    """
+    """Return the kind of an argument that must come from somewhere; None for a free choice."""
     parts = {part.lower() for part in _KEY_PARTS.findall(key)}
     if isinstance(value, bool) or not isinstance(value, (int, float, str)) or parts & _FREE_KEYS:
         return None
@@ -159,14 +153,9 @@ def _find_amount(value: float, documents: Sequence[str]) -> Place | None:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredCall:
-    """A tool call with its result.
+    """A tool call and its result as one text, and the index of the document with the result.
 
-    Attributes:
-        tool: The name of the tool.
-        text: The name, the arguments and the result.
-        document: The index of the document with the result.
-        failed: True if the tool reported an error.
-        recent: True if it came after the last message of the user.
+    `recent` is True after the last message of the user.
     """
 
     tool: str
@@ -257,13 +246,8 @@ def find_invented(claim: str, known: Sequence[str]) -> Finding | None:
 def find_action(claim: str, calls: Sequence[AnsweredCall], said: str) -> Finding | None:
     """Compare a statement about the agent's own actions with the results of its tools.
 
-    Args:
-        claim: The statement.
-        calls: The calls before it, in order.
-        said: The words of the user; a passive that the user used is not an action of the agent.
-
-    Returns:
-        The finding; None if the statement is about something else.
+    Returns None if the statement is about something else. A passive that is in the words that the
+    user `said` is not an action of the agent.
     """
     claim = re.sub(r"n['’]t\b", " not", claim)
     own = list(_OWN.finditer(claim))
@@ -388,8 +372,7 @@ _OPENER = re.compile(
     re.IGNORECASE,
 )
 _REGRET = re.compile(
-    r"(?:i(?:['’]m| am) (?:very |so )?sorry|sorry|apologies|i apologi[sz]e|thanks?(?: you)?)"
-    r"(?: (?:about|for|to hear)\b[^,.;:]{0,40})?[.!]?",
+    r"(?:i['’]m |i am |i )?(?:very |so )?(?:sorry|apolog\w+|thanks?)\b[^,.;:]{0,50}[.!]?",
     re.IGNORECASE,
 )
 # A longer question may tell something.
