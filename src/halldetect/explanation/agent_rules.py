@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -44,6 +45,13 @@ _RELATIVE_DAY = re.compile(
     rf"(?:days?|weeks?|months?)|{'|'.join(WEEKDAYS)})\b",
     re.IGNORECASE,
 )
+_COUNTS = {
+    word: float(at)
+    for at, word in enumerate(
+        "two three four five six seven eight nine ten eleven twelve".split(), 2
+    )
+}
+_COUNT = re.compile(rf"\b(?:{'|'.join(_COUNTS)})\b", re.IGNORECASE)
 # Among more numbers, any sum is likely.
 _MAX_TERMS = 40
 _MAX_VALUE = 120
@@ -132,14 +140,18 @@ def _date_pattern(text: str) -> re.Pattern[str]:
     )
 
 
+@lru_cache(maxsize=256)
+def _numbers(document: str) -> dict[float, Span]:
+    found = [(_number(match[0]), match.span()) for match in _NUMBER.finditer(document)]
+    found += [(_COUNTS[match[0].lower()], match.span()) for match in _COUNT.finditer(document)]
+    return {number: Span(*span) for number, span in reversed(found)}
+
+
 def _find_amount(value: float, documents: Sequence[str]) -> Place | None:
     terms: dict[float, Place] = {}
     for at, document in enumerate(documents):
-        for match in _NUMBER.finditer(document):
-            terms.setdefault(_number(match[0]), (at, Span(*match.span())))
-        for fact in find_facts(document):  # "two"
-            if fact.key.isdecimal():
-                terms.setdefault(float(fact.key), (at, Span(fact.start, fact.end)))
+        for number, span in _numbers(document).items():
+            terms.setdefault(number, (at, span))
     if value in terms or len(terms) > _MAX_TERMS:
         return terms.get(value)
     for one, two in combinations(terms, 2):
