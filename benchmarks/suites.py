@@ -3,10 +3,12 @@
     python -m benchmarks.suites --verifier base
     python -m benchmarks.suites --verifier large --device cuda [--base BASE.gguf]
     python -m benchmarks.suites --suites long_answers two_documents copies --out FILE
+    python -m benchmarks.suites --suites conversations --out FILE
     python -m benchmarks.suites --pairs vitaminc.jsonl.xz --limit 3000 --out FILE
 
 `--base` as in `benchmarks.verifiers`. tests/data/README.md describes the suites. Every claim,
-answer or copied sentence is a response of its own. Answers and copies are checked only if named.
+answer or copied sentence is a response of its own. Answers, copies and conversations are checked
+only if named. A turn of a conversation is unsupported if it is flagged, else supported.
 
 With `--pairs`, the pairs of a file are checked instead: one JSON object a line with premise,
 hypothesis and label, as `checks` has them; `--limit` then draws rows at random, with a fixed seed.
@@ -36,13 +38,14 @@ from halldetect.detector import Detector
 from halldetect.inputs import Pair, Source
 from halldetect.models.integrity import digest_of
 from halldetect.reading.document import Span
-from halldetect.report import Report, Status
+from halldetect.report import Report, Status, Verdict
 from tests.support.copied_sentences import copies
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 RESULTS = Path(__file__).parent / "results" / "suites"
 SUITES = ("cases", "checks", "everyday", "hostile", "contexts", "recombined")
 FILES = (*SUITES, "long_answers", "two_documents")
+CONVERSATIONS = "conversations"
 EXPECTED = {
     "entailment": Status.SUPPORTED, "neutral": Status.UNSUPPORTED,
     "contradiction": Status.CONTRADICTED,
@@ -71,6 +74,15 @@ class SuiteRow:
     expected: Status
     question: str | None = None
     marked: tuple[Span, ...] = ()
+    turn: Turn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of a conversation, by the index of its message."""
+
+    conversation: dict[str, Any]
+    index: int
 
 
 def suite_rows(suite: str) -> list[SuiteRow]:
@@ -78,7 +90,16 @@ def suite_rows(suite: str) -> list[SuiteRow]:
     if suite == "copies":
         return copied_rows()
     lines = (DATA / f"{suite}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [row for line in lines for row in _rows(suite, json.loads(line))]
+    rows = turn_rows if suite == CONVERSATIONS else _rows
+    return [row for line in lines for row in rows(suite, json.loads(line))]
+
+
+def turn_rows(suite: str, entry: dict[str, Any]) -> Iterator[SuiteRow]:
+    """Yield the labelled turns of a conversation."""
+    for index, label in entry["labels"].items():
+        state, turn = FIELDS[label], Turn(entry, int(index))
+        yield SuiteRow(suite, f"{entry['id']}-{index}", entry["kind"], entry["id"], "", state,
+                       turn=turn)  # fmt: skip
 
 
 def _rows(suite: str, entry: dict[str, Any]) -> Iterator[SuiteRow]:
@@ -139,6 +160,12 @@ def state_of(report: Report) -> Status:
     return next((state for state in WORST_FIRST if state in states), Status.UNCHECKABLE)
 
 
+def state_of_turn(report: Report) -> Status:
+    """Return the state of a turn, which counts as supported unless it is flagged."""
+    flagged = report.verdict is Verdict.HALLUCINATED
+    return Status.UNSUPPORTED if flagged else Status.SUPPORTED
+
+
 def measured(rows: Sequence[SuiteRow], states: Sequence[Status]) -> dict[str, Any]:
     """Return counts and shares of some rows; None for a share of nothing."""
     both = Counter(zip((row.expected for row in rows), states, strict=True))
@@ -164,6 +191,16 @@ def measured(rows: Sequence[SuiteRow], states: Sequence[Status]) -> dict[str, An
 
 def checked(detector: Detector, rows: Sequence[SuiteRow]) -> list[Report]:
     """Return the reports of all rows; rows of one source are checked together."""
+    turns = {str(row.source): row.turn.conversation for row in rows if row.turn is not None}
+    if turns:
+        checks = {
+            (id, turn.index): turn.report
+            for id, entry in turns.items()
+            for turn in detector.check_conversation(
+                entry["messages"], documents=entry.get("documents")
+            ).turns
+        }
+        return [checks[str(row.source), row.turn.index] for row in rows if row.turn is not None]
     order = sorted(range(len(rows)), key=lambda index: str(rows[index].source))
     pairs = [Pair(row.source, row.claim, row.question) for row in map(rows.__getitem__, order)]
     found = dict(zip(order, detector.check_many(pairs), strict=True))
@@ -190,7 +227,9 @@ def main() -> None:
     """Check the suites, print the figures and write the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_verifier_options(parser)
-    parser.add_argument("--suites", nargs="+", choices=(*FILES, "copies"), default=SUITES)
+    parser.add_argument(
+        "--suites", nargs="+", choices=(*FILES, "copies", CONVERSATIONS), default=SUITES
+    )
     parser.add_argument("--pairs", type=Path, help="check this file of labelled pairs instead")
     parser.add_argument("--limit", type=int, help="the first rows of every suite only")
     parser.add_argument("--out", type=Path, help="default: results/suites/VERIFIER.json")
@@ -204,9 +243,14 @@ def main() -> None:
         files = {suite: DATA / f"{suite}.jsonl" for suite in named}
         rows = [row for suite in options.suites for row in suite_rows(suite)[: options.limit]]
     began = time.perf_counter()
+    if CONVERSATIONS in options.suites and len(options.suites) > 1:
+        parser.error("conversations are measured alone")
     reports = checked(detector, rows)
     seconds = time.perf_counter() - began
-    states = [state_of(report) for report in reports]
+    states = [
+        state_of(report) if row.turn is None else state_of_turn(report)
+        for row, report in zip(rows, reports, strict=True)
+    ]
     groups: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         groups[row.suite,].append(index)

@@ -23,6 +23,7 @@ NAMES = [
     "Verdict",
     "Verifier",
     "check",
+    "check_conversation",
 ]
 HEAVY = {
     "httpx",

@@ -14,6 +14,7 @@ from halldetect._version import __version__ as __version__
 if TYPE_CHECKING:
     from halldetect.detector import Detector as Detector
     from halldetect.detector import check as check
+    from halldetect.detector import check_conversation as check_conversation
     from halldetect.errors import HallDetectError as HallDetectError
     from halldetect.inputs import Pair as Pair
     from halldetect.protocols import Draft as Draft
@@ -41,6 +42,7 @@ _HOME = {
     "Verdict": "halldetect.report",
     "Verifier": "halldetect.protocols",
     "check": "halldetect.detector",
+    "check_conversation": "halldetect.detector",
 }
 __all__ = [*sorted(_HOME)]
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Unpack
 
-from halldetect import pipeline
+from halldetect import conversation, pipeline
 from halldetect.config import Configuration, Settings
+from halldetect.conversation import ConversationReport
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.inputs import AnyPair, Pair, Source, clean_pair
+from halldetect.inputs import AnyPair, Conversation, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model
 from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
@@ -254,7 +255,8 @@ class Detector:
 
         Args:
             pairs: `Pair`s, or tuples of source, response and perhaps question. A pair that does
-                not consist of texts gets an uncheckable report instead of an InputError.
+                not consist of texts gets an uncheckable report instead of an InputError. A
+                `Conversation` gets one report of all its turns.
             observe: Receives the claims of each pair, and each claim once it is settled, while the
                 check runs; it does not change reports.
         """
@@ -264,11 +266,30 @@ class Detector:
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
-            prepared = self._prepare(
-                [clean(item, index) for index, item in enumerate(block, len(reports))]
-            )
-            reports.extend(self.finish(prepared, observe=observe))
+            indexed = enumerate(block, len(reports))
+            rest = [clean(item, at) for at, item in indexed if not isinstance(item, Conversation)]
+            made = iter(self.finish(self._prepare(rest), observe=observe))
+            reports += [
+                conversation.merged(self, item) if isinstance(item, Conversation) else next(made)
+                for item in block
+            ]
         return reports
+
+    def check_conversation(
+        self, messages: object, *, documents: Source | None = None, start: int = 0
+    ) -> ConversationReport:
+        """Check the assistant's turns of a conversation, each against all that came before.
+
+        Args:
+            messages: Messages of OpenAI or Anthropic, or with role and content.
+            documents: Retrieved documents, a source of every turn.
+            start: The index of the first message to check.
+
+        Raises:
+            InputError: For a malformed message.
+        """
+        self._refuse_paper("a conversation")
+        return conversation.check(self, messages, documents, start)
 
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
         """Judge the statements about each source, without a response; each is one claim."""
@@ -372,6 +393,11 @@ def default_detector() -> Detector:
 def check(source: Source, response: str, *, question: str | None = None) -> Report:
     """Check one response against its source with the default detector."""
     return default_detector().check(source, response, question=question)
+
+
+def check_conversation(messages: object, *, documents: Source | None = None) -> ConversationReport:
+    """Check the assistant's turns of a conversation with the default detector."""
+    return default_detector().check_conversation(messages, documents=documents)
 
 
 def _name(given: object) -> str:

@@ -42,6 +42,12 @@ class Pair:
     question: str | None = None
 
 
+class Conversation(Pair):
+    """A conversation to check: `response` is a JSON list of messages, `source` has documents."""
+
+    __slots__ = ()
+
+
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from halldetect.inputs import Pair
+from halldetect.inputs import Conversation, Pair
 from halldetect.report import Report, Status, Verdict
 
 Text = Annotated[str, Field(max_length=10_000_000)]
@@ -80,6 +80,17 @@ class CheckRequest(Item, CheckOptions):
     include: list[Form] = Field(
         default=[], max_length=3, description="Further forms of the report to send along."
     )
+    conversation: bool = Field(
+        default=False,
+        description="The response is a JSON list of messages; all turns of the assistant are "
+        "checked, with the source as further documents.",
+    )
+
+    def pair(self) -> Pair:
+        """Return the texts, or the conversation, as the detector takes them."""
+        pair = super().pair()
+        kind = Conversation if self.conversation else Pair
+        return kind(pair.source, pair.response, pair.question)
 
 
 _NEVER_STORED: Any = Field(

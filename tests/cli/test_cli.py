@@ -177,7 +177,7 @@ def test_a_response_may_begin_with_a_dash() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check"], "required"),
+        (["check"], "check takes one SOURCE and one RESPONSE"),
         (["check", "only one"], "one SOURCE and one RESPONSE"),
         (["check", "a b", "c d", "e f"], "not 3 arguments"),
         (["check", "a b", "c d", "--threshold", "2"], "between 0 and 1"),

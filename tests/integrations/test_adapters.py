@@ -25,7 +25,7 @@ def test_langchain_agents_are_guarded_by_their_tool_results(answer: str, kept: b
     from langchain_core.messages import AIMessage
     from langchain_core.tools import tool
 
-    from halldetect.integrations.checker import UncheckableError
+    from halldetect.integrations.checker import UngroundedError
     from halldetect.integrations.langchain import REPLACEMENT, GroundednessMiddleware
 
     class Model(GenericFakeChatModel):
@@ -46,8 +46,8 @@ def test_langchain_agents_are_guarded_by_their_tool_results(answer: str, kept: b
 
     said = ask(AIMessage("", tool_calls=[call]), AIMessage(answer))
     assert said == (answer if kept else REPLACEMENT)
-    assert ask(AIMessage(answer)) == REPLACEMENT  # no tool was called: there is no source
-    with pytest.raises(UncheckableError):
+    assert ask(AIMessage(answer)) == REPLACEMENT  # no tool was called: nothing says so
+    with pytest.raises(UngroundedError):
         ask(AIMessage(answer), behavior="error")
 
 
@@ -145,6 +145,30 @@ def test_mlflow_takes_the_source_from_trace_retrievers(tmp_path: Path) -> None:
     overall, *claims = Groundedness(detector())(outputs=CONTRADICTED.response, trace=trace)
     assert overall.value < 0.5
     assert [claim.value for claim in claims] == ["supported", "contradicted"]
+
+
+@pytest.mark.xdist_group("mlflow")
+def test_mlflow_takes_the_source_from_trace_tools(tmp_path: Path) -> None:
+    import mlflow
+    from mlflow.entities import SpanType
+
+    from halldetect.integrations.mlflow import Groundedness
+
+    @mlflow.trace(span_type=SpanType.TOOL)
+    def search(query: str) -> str:
+        return SOURCE
+
+    @mlflow.trace
+    def answer(question: str) -> str:
+        search(question)
+        return CONTRADICTED.response
+
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    answer(QUESTION)
+    mlflow.flush_trace_async_logging()
+    trace = mlflow.get_trace(mlflow.get_last_active_trace_id())
+    overall, *_ = Groundedness(detector())(outputs=CONTRADICTED.response, trace=trace)
+    assert overall.value < 0.5
 
 
 @pytest.mark.xdist_group("litellm")

@@ -49,6 +49,19 @@ def test_check_equals_library(client: httpx.Client, source: Any, options: dict[s
     assert body["request_id"] == answer.headers["X-Request-Id"]
 
 
+def test_conversation_gets_one_report(client: httpx.Client) -> None:
+    messages = [
+        {"role": "user", "content": "My bridge opened in 1932."},
+        {"role": "assistant", "content": "Your bridge opened in 1932. I have sent the mail."},
+    ]
+    asked = {"source": [], "response": json.dumps(messages), "conversation": True}
+    report = report_in(client.post("/v1/check", json=asked).json())
+    assert [claim.status for claim in report.claims] == ["supported", "unsupported"]
+    assert report.response.startswith("[message 1]\nYour bridge")
+    broken = client.post("/v1/check", json={**asked, "response": "[3]"}).json()
+    assert report_in(broken).reason == "not a conversation: messages[0] must be an object, not int"
+
+
 def test_other_forms(client: httpx.Client) -> None:
     hostile = "The <script>alert(1)</script> bridge opened in 1932."
     asked = {**ASKED, "source": hostile, "include": ["view", "html", "markdown"]}

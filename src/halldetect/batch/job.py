@@ -27,13 +27,15 @@ from halldetect.batch.formats import (
 )
 from halldetect.config import Configuration
 from halldetect.errors import InputError
-from halldetect.inputs import Pair, clean_pair
+from halldetect.inputs import Conversation, Pair, clean_pair
 
 HOW_TO_RESUME = "the same command with --resume (and without --overwrite) continues from there"
 # Holds the settings of an unfinished run, in its folder of parts.
 RUN_FILE = "_run.json"
 # The maximum nesting of carried values.
 MAX_DEPTH = 32
+# The column of a conversation, in place of response and source.
+MESSAGES = "messages"
 
 
 class Level(StrEnum):
@@ -234,6 +236,7 @@ def _require_columns(file: RecordFile, columns: ColumnNames, limits: Configurati
     for role in ("source", "response", "id", "question") if file.column_names else ():
         name = getattr(columns, role)
         is_retrieved = role == "source" and limits.knowledge is not None
+        is_retrieved |= role in ("source", "response") and MESSAGES in file.column_names
         if name not in (None, *file.column_names) and not is_retrieved:
             raise InputError(
                 f"{file.name} has no column {name!r}, only {', '.join(file.column_names)}: "
@@ -257,6 +260,7 @@ def _row(
     source = values.pop(columns.source, None)
     response = values.pop(columns.response, None)
     question = values.pop(columns.question or "question", None)
+    messages = values.pop(MESSAGES, None) if response is None else None
     if text_only:  # no nulls in this format: empty means missing
         given, question, source = given or None, question or None, _documents(source)
     if source is None and limits.knowledge is not None:  # evidence is retrieved
@@ -268,10 +272,13 @@ def _row(
             raise InputError(f"the id must be text or a whole number, not {kind}")
         id = id if given is None else given
         carried = {name: _plain(value) for name, value in values.items()}
+        if messages is not None:
+            text = messages if isinstance(messages, str) else json.dumps(_plain(messages))
+            source, response = source or [], text
         for name, value in ((columns.source, source), (columns.response, response)):
             if value is None:
                 raise InputError(f"{name!r} is missing")
-        pair = Pair(source, response, question)
+        pair = (Pair if messages is None else Conversation)(source, response, question)
         _require_sizes(pair, limits)
     except InputError as error:
         return Row(number, id, problem=str(error), columns=carried)

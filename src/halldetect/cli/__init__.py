@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from halldetect import __version__
-from halldetect.cli import batch, check, check_files, doctor, index, serve
+from halldetect.cli import batch, check, check_files, doctor, hook, index, serve
 from halldetect.cli.exits import exit_status
 from halldetect.cli.parser import Parser
 
@@ -34,7 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"halldetect {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for module in (check, check_files, batch, doctor, index, bench, serve):
+    for module in (check, check_files, hook, batch, doctor, index, bench, serve):
         module.add(commands)
     return parser
 

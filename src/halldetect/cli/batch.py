@@ -49,7 +49,9 @@ Check every row of IN (.jsonl or .csv, also .gz or .zst, or .parquet; - is JSON 
 input; several files and patterns such as 'logs/*.jsonl' are read one after the other) and write
 one result per row to OUT (.jsonl, .csv or .parquet; - is JSON lines on standard output), in the
 same order. A row has source, response and, if you like, id and question; its other columns are
-carried through. A row that cannot be read becomes a result that says why.
+carried through. In place of response, messages may have a conversation: a JSON list of messages,
+whose turns are checked together; source is optional then. A row that cannot be read becomes a
+result that says why.
 """
 EPILOG = """\
 exit status: 0 all rows done, 1 a condition of --fail-on or --fail-if is met, 2 wrong usage,

@@ -81,6 +81,12 @@ _TEXTS = {
     ),
     "--text": switch("the arguments are the texts themselves"),
 }
+_MESSAGES = {
+    "--messages": file(
+        "check the assistant's turns of a conversation instead: JSON, JSON lines, or the "
+        "transcript of an agent; SOURCE and --source are further documents"
+    ),
+}
 _REPAIR = {
     "--max-rounds": value("N", "after N rounds of changes, remove what still fails", int, 3),
     "--output": file("write the new text to a file"),
@@ -100,7 +106,10 @@ def add(commands: Any) -> None:
     ):
         if texts:
             named = {"nargs": "+", "metavar": texts, "help": "files or texts"}
-            groups = {"": {"texts": named, **_TEXTS}, **groups}
+            more = {}
+            if name == "check":
+                named, more = named | {"nargs": "*"}, _MESSAGES
+            groups = {"": {"texts": named, **_TEXTS, **more}, **groups}
         add_detector_options(add_command(commands, name, run, help, description, texts, groups))
     add_command(commands, "schema", run_schema, "print the JSON Schema of a report", SCHEMA)
 
@@ -130,10 +139,37 @@ def read_texts(
 
 def run_check(arguments: argparse.Namespace) -> int:
     """Check the texts of the command line; return the exit status of the verdict."""
+    if arguments.messages is not None:
+        return _run_messages(arguments)
     documents, (response,) = read_texts(arguments, "check")
     report = _checked(arguments, documents, response, arguments.question)
     _show(arguments, _forms(report, existing_file(arguments.texts[-1], literal=arguments.text)))
     return OF_VERDICT[report.verdict]
+
+
+def _run_messages(arguments: argparse.Namespace) -> int:
+    """Check the turns of a conversation; return the exit status of the worst verdict."""
+    from halldetect import render
+    from halldetect.cli.hook import read_transcript
+
+    reader = TextArguments(literal=arguments.text)
+    documents = [text for item in arguments.texts for text in reader.read_documents(item, "source")]
+    for item in arguments.source:
+        documents += reader.read_named(item)
+    messages = read_transcript(reader.read(str(arguments.messages), "--messages", file=True))
+    _require_possible(arguments)
+    found = with_detector(
+        arguments,
+        lambda detector: detector.check_conversation(messages, documents=documents or None),
+    )
+    turns = [f"MESSAGE {turn.index}\n{render.terminal(turn.report)}" for turn in found.turns]
+    forms = _forms(found.merged(), None) | {
+        "json": found.to_dict,
+        "short": lambda: f"{found}\n",
+        "full": lambda: "\n".join([*turns, *(f"Not read: {item}\n" for item in found.unread)]),
+    }
+    _show(arguments, forms)
+    return OF_VERDICT[found.verdict]
 
 
 def run_compare(arguments: argparse.Namespace) -> int:

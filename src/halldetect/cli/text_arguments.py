@@ -47,9 +47,12 @@ class TextArguments:
         self._literal = literal
         self._stdin_taken = False
 
-    def read(self, argument: str, what: str) -> str:
-        """Return the text of an argument; `what` is its role, for messages."""
-        return "\n\n".join(self._read(argument, what)[1])
+    def read(self, argument: str, what: str, *, file: bool = False) -> str:
+        """Return the text of an argument; `what` is its role, for messages.
+
+        With `file`, the argument must name a file.
+        """
+        return "\n\n".join(self._read(argument, what, file=file)[1])
 
     def read_documents(
         self, argument: str, what: str, *, file: bool = False, name: str | None = None

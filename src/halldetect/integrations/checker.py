@@ -8,7 +8,7 @@ pass. The argument `detector` of an adapter is the detector to use; None: the de
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from threading import Lock
 from typing import Any
@@ -60,6 +60,19 @@ class Checker:
         text = "" if response is None else str(response)
         with self.lock:
             return self.detector.check(documents(source), text, question=asked)
+
+    def check_answer(self, messages: Sequence[Any], context: object = None) -> Report:
+        """Check the last message of a conversation against all that came before it.
+
+        Args:
+            messages: the messages, as `Detector.check_conversation` takes them.
+            context: any argument of `documents`.
+        """
+        with self.lock:
+            found = self.detector.check_conversation(
+                messages, documents=documents(context), start=len(messages) - 1
+            )
+            return found.turns[-1].report if found.turns else self.detector.check("", "")
 
     async def check_async(
         self, source: object, response: object, question: object = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, cast, get_args
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from halldetect.detector import Detector
@@ -76,10 +76,10 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
 
 
 class GroundednessMiddleware(AgentMiddleware[Any, Any]):
-    """Guards the answers of an agent, with the results of its tools as the source.
+    """Guards the answers of an agent, with the conversation before them as the source.
 
-    An answer before any tool call has no source and cannot be checked. `exit_behavior` "error"
-    raises UngroundedError or UncheckableError, "replace" replaces the answer.
+    Sources are the results of its tools and the user's words. `exit_behavior` "error" raises
+    UngroundedError or UncheckableError, "replace" replaces the answer.
     """
 
     def __init__(
@@ -98,8 +98,7 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
         message = state["messages"][-1]
         if not isinstance(message, AIMessage) or message.tool_calls:
             return None
-        sources = [_text(item) for item in state["messages"] if isinstance(item, ToolMessage)]
-        report = self._checker.check(sources, _text(message))
+        report = self._checker.check_answer(list(map(_plain, state["messages"])))
         if report.ok:
             return None
         if self._exit_behavior == "error":
@@ -112,6 +111,12 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
     async def aafter_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
         """Check the last message as `after_model` does."""
         return await asyncio.to_thread(self.after_model, state, runtime)
+
+
+def _plain(message: Any) -> dict[str, Any]:
+    """Return a message as `check_conversation` takes it."""
+    names = ("content", "tool_calls", "tool_call_id", "name", "status")
+    return {"role": message.type, **{name: getattr(message, name, None) for name in names}}
 
 
 def _text(answer: Any) -> Any:

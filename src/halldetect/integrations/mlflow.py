@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,8 +22,8 @@ class Groundedness(Scorer):
     """Faithfulness of outputs to their source, with one feedback per claim.
 
     The source is `context` (or `contexts`, `retrieved_contexts`, `source`, `sources`,
-    `documents`) of the inputs or the outputs, else the results of the retriever spans of the
-    trace. An output that could not be checked gets a feedback with an error and no value.
+    `documents`) of the inputs or the outputs, else the results of the retriever and tool spans of
+    the trace. An output that could not be checked gets a feedback with an error and no value.
     `per_claim` adds a feedback per claim (`groundedness/claim_1`, ...).
     """
 
@@ -39,11 +40,18 @@ class Groundedness(Scorer):
     ) -> list[Feedback]:
         """Check one row; the outputs are the text, or a mapping that has it."""
         source = first_of(inputs, SOURCE_NAMES) or first_of(outputs, SOURCE_NAMES)
+        answer = first_of(outputs, _ANSWER_NAMES) if isinstance(outputs, Mapping) else outputs
+        messages: list[dict[str, Any]] = []
         if not source and trace is not None:
             spans = trace.search_spans(span_type=SpanType.RETRIEVER)
             source = [span.outputs for span in spans]
-        answer = first_of(outputs, _ANSWER_NAMES) if isinstance(outputs, Mapping) else outputs
-        report = self._checker.check(source, answer)
+            for span in trace.search_spans(span_type=SpanType.TOOL):
+                messages += _messages(span)
+        if messages:
+            said = {"role": "assistant", "content": str(answer or "")}
+            report = self._checker.check_answer([*messages, said], source)
+        else:
+            report = self._checker.check(source, answer)
         verdict = {"verdict": report.verdict.value}
         feedback = [_feedback(self.name, faithfulness(report), str(report), metadata=verdict)]
         for number, claim in enumerate(report.claims if self.per_claim else (), 1):
@@ -51,6 +59,16 @@ class Groundedness(Scorer):
             name = f"{self.name}/claim_{number}"
             feedback.append(_feedback(name, value, claim_line(report, claim)))
         return feedback
+
+
+def _messages(span: Any) -> list[dict[str, Any]]:
+    """Return the call of a tool and its result."""
+    call = {"id": span.span_id, "name": span.name, "args": span.inputs}
+    result = (
+        span.outputs if isinstance(span.outputs, str) else json.dumps(span.outputs, default=str)
+    )
+    answer = {"role": "tool", "tool_call_id": span.span_id, "content": result}
+    return [{"role": "assistant", "tool_calls": [call]}, answer]
 
 
 def _feedback(

@@ -7,6 +7,17 @@ function lengthOf(text) {
   return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }
 
+/** Tells whether a text is a conversation: a JSON list of messages with roles. */
+function isConversation(text) {
+  if (!text.trimStart().startsWith("[")) return false;
+  try {
+    const messages = JSON.parse(text);
+    return messages.length > 0 && messages.every((message) => typeof message?.role === "string");
+  } catch {
+    return false;
+  }
+}
+
 const size = (text) => (text ? plural(lengthOf(text), "character") : "");
 
 export class CheckForm {
@@ -225,7 +236,7 @@ export class CheckForm {
     const bytes = new Blob([JSON.stringify(request)]).size;
     const most = `${(limits.max_body_bytes / 1e6).toLocaleString("en")} MB`;
     const found = [
-      ["source", !source.length && "Paste a source, or drop a file here."],
+      ["source", !source.length && !request.conversation && "Paste a source, or drop a file here."],
       ["source", tooLong("source", long, limits.max_source)],
       ["response", !responses[0].trim() && "Paste the response to check."],
       ["response", both && !responses[1].trim() && "Paste the second response as well."],
@@ -251,7 +262,7 @@ export class CheckForm {
       threshold: threshold === "" ? null : Number(threshold),
       ...(both
         ? { a: response, b: this.second.value }
-        : { response, store: find("store").checked, include: ["view", "markdown", "html"] }),
+        : { response, conversation: isConversation(response), store: find("store").checked, include: ["view", "markdown", "html"] }),
     };
     const problem = this.problem(source, both, request);
     for (const field of ["source", "response", "threshold"]) this.complain(field, "");

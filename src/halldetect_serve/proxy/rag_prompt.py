@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from halldetect.errors import ConfigurationError
+from halldetect.conversation import tool_results
+from halldetect.errors import ConfigurationError, InputError
 
 SOURCE_ROLES = ("tool", "function")
 SOURCE_NAME = "source"
@@ -109,6 +111,11 @@ def message_text(content: object) -> str:
 def request_sources(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the texts that the answer to a chat request must be faithful to."""
     marked = [message_text(item.get("content")) for item in messages if is_source(item)]
+    if any(item.get("role") in SOURCE_ROLES for item in messages):
+        with suppress(InputError):  # a form that only the upstream knows
+            named = [item for item in messages if item.get("name") == SOURCE_NAME]
+            texts = [message_text(item.get("content")) for item in named]
+            marked = [*texts, *tool_results([item for item in messages if item not in named])]
     return marked or [text for prompt in _prompts(messages) for text in prompt_sources(prompt)]
 
 
