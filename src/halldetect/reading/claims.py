@@ -8,6 +8,7 @@ from itertools import accumulate, groupby
 
 from halldetect.reading.assertions import could_assert
 from halldetect.reading.citations import remove_openers, statement_of_question
+from halldetect.reading.clauses import clauses
 from halldetect.reading.document import INSERTED, Document, Span, TrackedText, UncheckedPart
 from halldetect.reading.references import readings
 from halldetect.reading.response import ENTITY
@@ -43,18 +44,23 @@ class Claim:
 
 
 def read_claims(response: Document) -> tuple[Claim, ...]:
-    """Return the asserting units of a response as claims, in order."""
-    units = [unit for unit in response.units if unit.asserts]
-    found = readings([unit.text for unit in units])
+    """Return the asserting units of a response, long ones cut into clauses, as claims in order."""
+    parts = [
+        (unit, part)
+        for unit in response.units
+        if unit.asserts
+        for part in ([unit.tracked] if unit.lead_in else clauses(unit.tracked))
+    ]
+    found = readings([part.text for _, part in parts])
     return tuple(
         Claim(
-            unit.text,
-            unit.span,
+            part.text,
+            unit.span if part is unit.tracked else part.raw_span() or unit.span,
             problem=unit.problem,
             read_as=None if reading is None else reading.text,
             citations=tuple(citation.label for citation in unit.citations),
         )
-        for unit, reading in zip(units, found, strict=True)
+        for (unit, part), reading in zip(parts, found, strict=True)
     )
 
 

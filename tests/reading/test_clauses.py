@@ -1,0 +1,49 @@
+"""Long sentences are cut into clauses; lists and ordinary sentences stay whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from halldetect.reading.claims import read_claims
+from halldetect.reading.response import read_response
+
+MANY = (
+    "The mill was built in 1790, its wheel turns twice a minute; the barn holds forty sheep, "
+    "while the orchard has ninety trees and the farm belongs to a trust that was founded last year."
+)
+
+
+def test_clauses_have_their_own_spans() -> None:
+    claims = read_claims(read_response(f"Some history. {MANY}"))
+    assert [claim.text for claim in claims][-5:] == [
+        "The mill was built in 1790",
+        "its wheel turns twice a minute",
+        "the barn holds forty sheep",
+        "the orchard has ninety trees",
+        "the farm belongs to a trust that was founded last year.",
+    ]
+    text = f"Some history. {MANY}"
+    assert [claim.span.cut(text) for claim in claims if claim.span] == [
+        claim.text for claim in claims
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        # three clauses
+        "The mill was built in 1790, its wheel turns twice a minute when the river is high, and "
+        "the barn behind the main house holds forty sheep and a number of old carts.",
+        # a list of places
+        "The office identified these priority countries for the second half of the year: Bosnia "
+        "and Herzegovina; the Central African Republic; Colombia; Liberia; South Sudan; and Mali.",
+        # a list of ingredients
+        "To make the stew you will need two cups of chopped leeks, a pound of peeled potatoes, "
+        "four cloves of garlic minced, half a pepper sliced, and two stalks of celery chopped.",
+        # participles
+        "The court sentenced him to five years in prison, ordering him to pay a fine of ninety "
+        "thousand dollars, suspended his licence for good, and barred him from all public office.",
+    ],
+)
+def test_other_sentences_stay_whole(sentence: str) -> None:
+    assert [claim.text for claim in read_claims(read_response(sentence))] == [sentence]
