@@ -195,7 +195,7 @@ def _losses(tables: Tables) -> list[Block]:
         ),
         Table(
             ["dataset", "method", "AUROC gained"],
-            [[one.dataset, one.method, gain(one.auroc)] for one in shown],
+            [[dataset, method, gain(auroc)] for dataset, method, auroc in shown],
             2,
         ),
     ]
@@ -295,12 +295,12 @@ def readme_block(tables: Tables) -> str:
     """Return the table of our verifiers and other methods, and the gain by decomposition."""
     evidence, scope = tables.evidence, tables.evidence.on_all_rows
     rows = []
-    ours = (evidence.reference, evidence.find("halldetect", verifier_name="large"))
+    ours = (evidence.reference, evidence.find("halldetect", "large"))
     methods = {one: "HallDetect" for one in ours if one in scope.methods}
     methods |= {
         one: name
         for kind, name in OTHERS.items()
-        if (one := evidence.find(kind, verifier_name="base")) in scope.methods
+        if (one := evidence.find(kind, "base")) in scope.methods
     }
     lines = [
         (f"QAGS-CNN/DM, {len(scope.rows[README_DATASET].ids)} rows", README_DATASET),
