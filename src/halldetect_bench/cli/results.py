@@ -100,13 +100,7 @@ def run_report(arguments: argparse.Namespace) -> int:
 
 
 def read_tables(folder: Path, reference: str | None = None, samples: int = 500) -> Tables:
-    """Return the tables of a folder of results.
-
-    Args:
-        folder: the folder of results.
-        reference: the method that the others are compared with.
-        samples: the number of bootstrap samples.
-    """
+    """Return the tables of a folder of results, with every method compared with the reference."""
     from halldetect_bench.predictions import latency_folders, read_all
     from halldetect_bench.registry import DATASETS, METHODS
     from halldetect_bench.stats.evidence import Evidence
@@ -182,28 +176,10 @@ def _text(value: float | None) -> str:
 def add_names(
     parser: argparse.ArgumentParser, option: str, help: str, *, required: bool = False
 ) -> None:
-    """Add an option that collects names over all its uses.
-
-    The arguments are those of `add_argument`.
-    """
+    """Add an option that collects names over all its uses."""
     parser.add_argument(
-        option, action=_AddNames, type=_names, required=required, metavar="NAME,...", help=help
+        option, action="extend", type=_names, required=required, metavar="NAME,...", help=help
     )
-
-
-class _AddNames(argparse.Action):
-    """Appends names to those of earlier uses of the option, without repeats."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        before = getattr(namespace, self.dest) or []
-        assert isinstance(values, list)
-        setattr(namespace, self.dest, list(dict.fromkeys([*before, *values])))
 
 
 def _names(text: str) -> list[str]:

@@ -13,7 +13,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -36,11 +35,7 @@ SUMMAC_LAYER = "summac_conv.json"
 
 
 class PairwiseMethod(ABC):
-    """The base class; subclasses define the parts, the units and the combination.
-
-    Args:
-        verifier: the model that judges pairs of a part and a unit.
-    """
+    """The base class; subclasses define the parts, the units and the combination."""
 
     name: str
 
@@ -56,18 +51,16 @@ class PairwiseMethod(ABC):
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         """Return the parts of the source; text that the verifier cannot read is cut off.
 
-        Args:
-            source: the documents of the source.
-            room: the tokens left for a part next to the longest unit of the response.
+        The longest unit of the response leaves `room` tokens for a part.
         """
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
         """Return the units of the response; by default its sentences."""
         return tuple(Claim(span.cut(response), span) for span in sentences(response))
 
-    @abstractmethod
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         """Return the support of a unit from its judgement against each part; higher is better."""
+        return max(item.entailment for item in probabilities)
 
     @abstractmethod
     def hallucination_score(self, supports: Sequence[float]) -> float:
@@ -121,24 +114,22 @@ class NliOnly(PairwiseMethod):
     name = "nli-only"
 
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
-        return whole_documents(source)
+        return tuple(
+            Window(document.text, index, Span(0, len(document.text)))
+            for index, document in enumerate(source)
+            if document.sentences
+        )
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
         text = response.strip()
         return (Claim(text, Span(0, len(text))),) if text else ()
 
-    def support(self, probabilities: Sequence[Probabilities]) -> float:
-        return max(item.entailment for item in probabilities)
-
     def hallucination_score(self, supports: Sequence[float]) -> float:
         return 1 - supports[0]
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        return super().score_many([_as_one_document(row) for row in rows])
-
-
-def _as_one_document(row: Row) -> Row:
-    return row if isinstance(row.source, str) else replace(row, source="\n\n".join(row.source))
+        joined = [replace(row, source="\n\n".join(documents(row))) for row in rows]
+        return super().score_many(joined)
 
 
 class SummacZs(PairwiseMethod):
@@ -152,7 +143,11 @@ class SummacZs(PairwiseMethod):
     name = "summac-zs"
 
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
-        return single_sentences(source)
+        return tuple(
+            Window(span.cut(document.text), index, span)
+            for index, document in enumerate(source)
+            for span in document.sentences
+        )
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         return max(item.entailment - (item.contradiction or 0.0) for item in probabilities)
@@ -161,36 +156,25 @@ class SummacZs(PairwiseMethod):
         return (1 - sum(supports) / len(supports)) / 2
 
 
-class SummacConv(PairwiseMethod):
+class SummacConv(SummacZs):
     """SummaC-Conv: SummaC-ZS with a fitted layer instead of the maximum.
 
     The layer reads the histogram of P(E) over all source sentences and has one weight per bin.
     The value of a sentence is the weighted sum, that of the response their mean, mapped to 0 to 1.
     `python -m training.summac_conv` fits the layer on data with a licence for training, using the
-    verifier named in the layer.
-
-    Args:
-        verifier: the model that judges pairs.
-        layer: the fitted layer; by default that of the package.
+    verifier named in the layer. By default it is that of the package.
     """
 
     name = "summac-conv"
 
     def __init__(self, verifier: Verifier, layer: dict[str, Any] | None = None) -> None:
         super().__init__(verifier)
-        self._given_layer = layer
-
-    @cached_property
-    def layer(self) -> dict[str, Any]:
-        """The weights, the offset, and the data they were fitted on."""
-        return self._given_layer or packaged_layer()
+        # The weights, the offset, and the data they were fitted on.
+        self.layer = layer or packaged_layer()
 
     @property
     def description(self) -> dict[str, Any]:
         return {**super().description, "layer": self.layer}
-
-    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
-        return single_sentences(source)
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         spread = histogram([item.entailment for item in probabilities])
@@ -207,12 +191,7 @@ def histogram(values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.float64] | None]:
-    """Return the mean histogram of each response's sentences; None if one cannot be judged.
-
-    Args:
-        rows: the responses with their sources.
-        verifier: the model that judges sentence against sentence.
-    """
+    """Return the mean histogram of each response's sentences; None if one cannot be judged."""
     method = SummacZs(verifier)
     found: list[NDArray[np.float64] | None] = []
     for row in rows:
@@ -245,9 +224,6 @@ class _Chunked(PairwiseMethod):
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         return token_chunks(self.verifier, source, max(1, min(self.chunk_tokens, room)))
 
-    def support(self, probabilities: Sequence[Probabilities]) -> float:
-        return max(item.entailment for item in probabilities)
-
 
 class MiniCheck(_Chunked):
     """MiniCheck: chunks of 500 tokens; the worst sentence gives the score."""
@@ -269,34 +245,10 @@ class AlignScore(_Chunked):
         return 1 - sum(supports) / len(supports)
 
 
-def whole_documents(source: tuple[Document, ...]) -> tuple[Window, ...]:
-    """Return each document as one part."""
-    return tuple(
-        Window(document.text, index, Span(0, len(document.text)))
-        for index, document in enumerate(source)
-        if document.sentences
-    )
-
-
-def single_sentences(source: tuple[Document, ...]) -> tuple[Window, ...]:
-    """Return each sentence as one part."""
-    return tuple(
-        Window(span.cut(document.text), index, span)
-        for index, document in enumerate(source)
-        for span in document.sentences
-    )
-
-
 def token_chunks(
     verifier: Verifier, source: tuple[Document, ...], tokens: int
 ) -> tuple[Window, ...]:
-    """Return runs of whole sentences; a sentence longer than a chunk is a separate part.
-
-    Args:
-        verifier: the model that counts the tokens.
-        source: the documents of a source.
-        tokens: the size limit of a chunk.
-    """
+    """Return runs of whole sentences of up to so many tokens; a longer sentence is its own part."""
     parts: list[Window] = []
     for index, document in enumerate(source):
         text, spans = document.text, document.sentences
