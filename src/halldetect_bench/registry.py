@@ -23,11 +23,11 @@ from halldetect_bench.datasets.readers import Loader
 from halldetect_bench.methods.ablation import SENTENCES, Ablation
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
 from halldetect_bench.methods.method import Method
-from halldetect_bench.methods.one_prompt import OnePrompt
 from halldetect_bench.methods.pairwise import (
     AlignScore,
     MiniCheck,
     NliOnly,
+    OnePrompt,
     PairwiseMethod,
     SummacConv,
     SummacZs,

@@ -76,7 +76,7 @@ def reproduce(
         notice(f"{header.dataset}, {label}")
         rows = _rows(results, data, limit)
         again = run(header.dataset, rows, method, out, batch=batch)
-        found += _compared(label, results, out / again.header.path, rows)
+        found += _compared(label, results, again.path, rows)
     return found
 
 

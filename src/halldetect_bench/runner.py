@@ -12,7 +12,6 @@ from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.meter import Meter
 from halldetect_bench.methods.method import Method
 from halldetect_bench.predictions import (
-    Header,
     header_of,
     open_predictions,
     prediction_of,
@@ -27,7 +26,6 @@ Progress = Callable[[int, int], None]
 class RunOutcome:
     """The file of a run, and the numbers of new and of existing rows."""
 
-    header: Header
     path: Path
     new: int
     kept: int
@@ -84,7 +82,7 @@ def run(
                 writer.append(prediction_of(row, scored, meter.last))
             if progress is not None:
                 progress(start + len(part), len(todo))
-    return RunOutcome(header, folder / header.path, len(todo), kept)
+    return RunOutcome(folder / header.path, len(todo), kept)
 
 
 def missing(rows: Sequence[Row], done: dict[str, str], path: Path) -> list[Row]:

@@ -21,8 +21,7 @@ from halldetect.cli.output import print_result
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.config import PAPER_EXTRACTOR, options
 from halldetect.errors import ConfigurationError, InputError
-from halldetect_bench.cli import results
-from halldetect_bench.cli.results import add_names
+from halldetect_bench.cli.results import add_action, add_names, add_report, add_reproduce
 
 if TYPE_CHECKING:
     from halldetect_bench.datasets.labelled_rows import Loaded, Row
@@ -58,13 +57,12 @@ def add(commands: Any) -> None:
     listing.set_defaults(run=run_list)
     _add_run(actions)
     _add_ablate(actions)
-    results.add(actions)
+    add_report(actions)
+    add_reproduce(actions)
 
 
 def _add_run(actions: Any) -> None:
-    parser = actions.add_parser(
-        "run", help="score datasets with methods", description=RUN, allow_abbrev=False
-    )
+    parser = add_action(actions, "run", run_methods, "score datasets with methods", RUN)
     add = parser.add_argument
     add_names(parser, "--method", "see `bench list`", required=True)
     add("--embedder", metavar="NAME", help="a model for sentence vectors: FOLDER or hf:NAME")
@@ -87,19 +85,13 @@ def _add_run(actions: Any) -> None:
         help=f"what writes the claims of the method paper: {PAPER_EXTRACTOR}",
     )
     _add_common(parser)
-    parser.set_defaults(run=run_methods)
 
 
 def _add_ablate(actions: Any) -> None:
-    parser = actions.add_parser(
-        "ablate",
-        help="measure what each part of HallDetect contributes",
-        description=ABLATE,
-        allow_abbrev=False,
-    )
+    text = "measure what each part of HallDetect contributes"
+    parser = add_action(actions, "ablate", run_ablate, text, ABLATE)
     add_names(parser, "--extractors", f"what makes the claims: {','.join(EXTRACTORS)}")
     _add_common(parser)
-    parser.set_defaults(run=run_ablate)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:

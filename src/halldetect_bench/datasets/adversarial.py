@@ -135,20 +135,17 @@ def held_out_edit(text: str, kind: str, rng: random.Random) -> str | None:
     return rng.choice(found) if found else None
 
 
-def adversarial(
-    rows: Iterable[Row], *, seed: int, kinds: Iterable[str] = HELD_OUT_KINDS
-) -> Iterator[Row]:
+def adversarial(rows: Iterable[Row], *, seed: int) -> Iterator[Row]:
     """Yield every faithful row unchanged, and once for each kind of edit that applies.
 
     Each edit has its own generator, seeded by row and kind, so that adding a row or a kind does not
     change the other edits.
     """
-    chosen = tuple(kinds)
     for row in rows:
         if row.hallucinated is not False:
             continue
         yield replace(row, dataset=f"adversarial-{row.dataset}", sentences=(), kind=None)
-        for kind in chosen:
+        for kind in HELD_OUT_KINDS:
             text = held_out_edit(row.response, kind, random.Random(f"{seed}/{row.id}/{kind}"))
             if text is not None:
                 yield replace(

@@ -2,7 +2,8 @@
 
 They differ only in the parts of the source, the units of the response, and the combination of the
 judgements. `nli-only`, `summac-zs`, `summac-conv`, `minicheck` and `alignscore` follow the
-published methods of these names on a verifier of your choice.
+published methods of these names on a verifier of your choice. `one-prompt` judges the sentences
+together.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halldetect.large.verifier import Group, LargeVerifier
 from halldetect.paper.contrast import judge_claims
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
@@ -32,6 +35,7 @@ from halldetect_bench.methods.method import Scored, documents
 
 HISTOGRAM_BINS = 50
 SUMMAC_LAYER = "summac_conv.json"
+NO_SENTENCE = "the response has no sentence to judge"
 
 
 class PairwiseMethod(ABC):
@@ -89,7 +93,7 @@ class PairwiseMethod(ABC):
             seconds={"verify": seconds},
         )
         if not judged:
-            return Scored(None, "the response has no sentence to judge", cost=cost)
+            return Scored(None, NO_SENTENCE, cost=cost)
         supports = [
             self.support(item.probabilities) if item.probabilities else None for item in judged
         ]
@@ -265,3 +269,68 @@ def token_chunks(
             span = Span(run[0].start, run[-1].end)
             parts.append(Window(span.cut(text), index, span))
     return tuple(parts)
+
+
+class OnePrompt:
+    """One call of the verifier `large` per response, with all its sentences in one prompt.
+
+    The prompt has the source, then every sentence with its question. The detector instead reads
+    each claim separately after the source. Answers are not written back into the prompt, so that
+    one pass gives all of them. The score is 1 - the least P(entailment) of the sentences.
+    """
+
+    name = "one-prompt"
+
+    def __init__(self, verifier: LargeVerifier) -> None:
+        self.verifier = verifier
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Return the method's name and the verifier's description."""
+        return {"name": self.name, "verifier": self.verifier.description}
+
+    def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+        """Answer the prompts of all rows together."""
+        start = time.perf_counter()
+        units = [[span.cut(row.response) for span in sentences(row.response)] for row in rows]
+        sources = ["\n\n".join(documents(row)) for row in rows]
+        found = self._answers(sources, units)
+        seconds = (time.perf_counter() - start) / max(1, len(rows))
+        return [_scored(*item, seconds) for item in zip(units, found, strict=True)]
+
+    def _answers(
+        self, sources: Sequence[str], units: Sequence[Sequence[str]]
+    ) -> list[tuple[list[Probabilities], int] | None]:
+        """Return the probabilities of each response's sentences and the tokens of its prompt."""
+        verifier = self.verifier
+        passages = verifier.prompt.passages(sources)
+        groups: dict[int, Group] = {}
+        for at, (passage, texts) in enumerate(zip(passages, units, strict=True)):
+            # An answer depends only on the text before it. So the prompt up to each question
+            # gives the same answer as one pass over the whole prompt.
+            claims = tuple(accumulate(verifier.prompt.claims(texts), lambda one, two: one + two))
+            if claims and len(passage) + len(claims[-1]) <= verifier.context:
+                groups[at] = Group(passage, claims)
+        logits = dict(zip(groups, verifier.backend.answer(list(groups.values())), strict=True))
+        return [
+            (
+                verifier.probabilities(logits[at]),
+                len(groups[at].passage) + len(groups[at].claims[-1]),
+            )
+            if at in groups
+            else None
+            for at in range(len(sources))
+        ]
+
+
+def _scored(
+    units: Sequence[str], answer: tuple[list[Probabilities], int] | None, seconds: float
+) -> Scored:
+    if not units:
+        return Scored(None, NO_SENTENCE)
+    if answer is None:
+        return Scored(None, "the prompt does not fit into the model's context")
+    probabilities, tokens = answer
+    cost = Cost(pairs_judged=len(units), verifier_tokens=tokens, seconds={"verify": seconds})
+    scores = [1 - item.entailment for item in probabilities]
+    return Scored(max(scores), None, tuple(zip(units, scores, strict=True)), cost)
