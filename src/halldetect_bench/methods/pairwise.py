@@ -165,8 +165,8 @@ class SummacConv(SummacZs):
 
     The layer reads the histogram of P(E) over all source sentences and has one weight per bin.
     The value of a sentence is the weighted sum, that of the response their mean, mapped to 0 to 1.
-    `python -m training.summac_conv` fits the layer on data with a licence for training, using the
-    verifier named in the layer. By default it is that of the package.
+    The layer of the package was fitted on data with a licence for training, with the verifier that
+    it names (`training/base/README.md`).
     """
 
     name = "summac-conv"
@@ -192,18 +192,6 @@ def histogram(values: Sequence[float]) -> NDArray[np.float64]:
     """Return the number of values in each bin between 0 and 1."""
     counts, _ = np.histogram(np.clip(values, 0, 1), bins=HISTOGRAM_BINS, range=(0, 1))
     return counts.astype(np.float64)
-
-
-def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.float64] | None]:
-    """Return the mean histogram of each response's sentences; None if one cannot be judged."""
-    method = SummacZs(verifier)
-    found: list[NDArray[np.float64] | None] = []
-    for row in rows:
-        judged = [item for _, item in method.judge(row)]
-        usable = judged and all(item.probabilities for item in judged)
-        spreads = [histogram([p.entailment for p in item.probabilities]) for item in judged]
-        found.append(np.mean(spreads, axis=0) if usable else None)
-    return found
 
 
 def packaged_layer() -> dict[str, Any]:
