@@ -42,6 +42,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+import numpy as np
+
 from benchmarks.machine import processor
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector
@@ -52,7 +54,7 @@ from halldetect.knowledge.readers import SourceFile
 from halldetect.protocols import Verifier
 from halldetect.reading.sentences import sentences
 from halldetect_bench.registry import data_root
-from halldetect_bench.stats.classification_metrics import at_threshold, auroc
+from halldetect_bench.stats.classification_metrics import at_operating_point, auroc
 
 RESULTS = Path(__file__).parent / "results" / "knowledge.json"
 DEPTHS = (1, 5, 10, 20)
@@ -253,10 +255,11 @@ def check(folder: Path, count: int, verifier: str | Verifier, device: str) -> di
         seconds, cpu = time.perf_counter() - started, time.process_time() - used
         scores = [1.0 if report.score is None else report.score for report in reports]
         area = auroc(labels, scores)
+        cut = at_operating_point({"": (np.array(labels, bool), np.array(scores))}, 0.5)
         verdicts.append([report.verdict for report in reports])
         result[name] = {
             "auroc": None if area is None else round(area, 4),
-            "balanced_accuracy": at_threshold(labels, scores).balanced_accuracy,
+            "balanced_accuracy": cut["balanced_accuracy"],
             "seconds": round(seconds / len(chosen), 2),
             "cpu_seconds": round(cpu / len(chosen), 2),
         }

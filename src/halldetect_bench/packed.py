@@ -20,7 +20,7 @@ from typing import Any
 from halldetect.errors import InputError
 from halldetect_bench.methods.ablation import variant_scores
 from halldetect_bench.predictions import Header, Prediction, Results
-from halldetect_bench.stats.growth import response_sentences, source_words
+from halldetect_bench.stats.growth import SIZES
 from halldetect_bench.stats.sentence_level import sentence_scores
 
 ROWS = "rows.json.xz"
@@ -40,15 +40,10 @@ Row = dict[str, Any]
 
 
 def pack(results: Sequence[Results], out: Path, *, timed: bool = False) -> Iterator[Path]:
-    """Write packed files.
+    """Write the results of a folder to packed files in `out`, and yield their paths.
 
-    Args:
-        results: the results of one folder.
-        out: the folder to write to.
-        timed: True to keep seconds and joules, if the rows were scored one at a time.
-
-    Yields:
-        The written files. Results without rows are left out.
+    Results without rows are left out. `timed` keeps seconds and joules: for rows that were scored
+    one at a time.
     """
     for dataset in sorted({one.header.dataset for one in results if one.predictions}):
         group = [one for one in results if one.header.dataset == dataset and one.predictions]
@@ -58,11 +53,8 @@ def pack(results: Sequence[Results], out: Path, *, timed: bool = False) -> Itera
                 row = rows.setdefault(item.id, _row(item))
                 if row["row"] != item.row:
                     raise InputError(f"{one.header.path}: row {item.id} differs from other files")
-                for name, size in (
-                    ("source_words", source_words),
-                    ("response_sentences", response_sentences),
-                ):
-                    row[name] = row[name] or size(item)
+                for name in SIZES:
+                    row[name] = row[name] or item.details.get(name)
         place = {name: at for at, name in enumerate(sorted(rows))}
         folder = (out / group[0].header.path).parent
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,8 +72,7 @@ def _row(item: Prediction) -> Row:
         "kind": item.kind,
         "gold": item.gold,
         "sentences": [wrong for _, wrong in item.gold_claims],
-        "source_words": source_words(item),
-        "response_sentences": response_sentences(item),
+        **{name: item.details.get(name) for name in SIZES},
     }
 
 
@@ -171,9 +162,7 @@ def _results(path: Path, rows: Sequence[Row]) -> Results:
 
 def _prediction(row: Row, content: dict[str, Any], at: int) -> Prediction:
     columns = {name: _cell(column, at) for name, column in content["columns"].items()}
-    details: dict[str, Any] = {
-        name: row[name] for name in ("source_words", "response_sentences") if row[name] is not None
-    }
+    details: dict[str, Any] = {name: row[name] for name in SIZES if row[name] is not None}
     if columns.get("variants") is not None:
         details["variants"] = [value / _COARSE for value in columns["variants"]]
     cost = {name: columns[name] for name in _COSTS if columns[name]}

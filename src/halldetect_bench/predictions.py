@@ -106,14 +106,7 @@ def header_of(
     command: str = "",
     sample: dict[str, int] | None = None,
 ) -> Header:
-    """Return the header of a method's predictions for a dataset, without paths of this machine.
-
-    Args:
-        dataset: its name.
-        description: the description of the method.
-        command: the command that makes the predictions.
-        sample: see `Header`.
-    """
+    """Return the header of a method's predictions for a dataset, without paths of this machine."""
     name = _dataset_name(dataset)
     return Header(
         name,
@@ -163,11 +156,9 @@ def row_digest(row: Row) -> str:
 
 
 class PredictionsWriter:
-    """An open file of predictions; `done` maps the ids in it to their row digests.
+    """A file of predictions, opened unbuffered for appending.
 
-    Args:
-        file: the file, opened unbuffered for appending.
-        done: the rows that are already there.
+    `done` maps the ids in it to their row digests.
     """
 
     def __init__(self, file: Any, done: dict[str, str]) -> None:

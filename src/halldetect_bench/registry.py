@@ -7,29 +7,27 @@ A new dataset is a module in `datasets/` and a line in DATASETS; a new method is
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.large.verifier import LargeVerifier
-from halldetect_bench.datasets import (
-    edited_texts,
-    labelled_claims,
-    labelled_summaries,
-    rag_answers,
-)
+from halldetect_bench.datasets import edited_texts, labelled_claims, labelled_summaries, rag_answers
 from halldetect_bench.datasets.adversarial import adversarial
-from halldetect_bench.datasets.labelled_rows import Loaded
+from halldetect_bench.datasets.edited_texts import HALUEVAL_TASKS, SUMMEDITS_DOMAINS
+from halldetect_bench.datasets.labelled_rows import Loaded, join
+from halldetect_bench.datasets.labelled_summaries import DEFACTO_SPLITS
+from halldetect_bench.datasets.readers import Loader
 from halldetect_bench.methods.ablation import SENTENCES, Ablation
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
 from halldetect_bench.methods.method import Method
-from halldetect_bench.methods.one_prompt import OnePrompt
 from halldetect_bench.methods.pairwise import (
     AlignScore,
     MiniCheck,
     NliOnly,
+    OnePrompt,
     PairwiseMethod,
     SummacConv,
     SummacZs,
@@ -60,101 +58,52 @@ class Dataset:
     load: Callable[[Path], Loaded]
 
 
+def _parts(
+    name: str, load: Loader, parts: Iterable[str], whole: Iterable[str] = (), folder: str = ""
+) -> Iterator[Dataset]:
+    """Return the set of the parts in `whole`, if any, under the name, then a set for each part."""
+    if whole:
+        yield Dataset(name, folder or name, lambda path: join(load(path, part) for part in whole))
+    for part in parts:
+        yield Dataset(f"{name}-{part}", folder or name, partial(load, part=part))
+
+
 DATASETS: dict[str, Dataset] = {
     dataset.name: dataset
     for dataset in (
         Dataset("qags-cnndm", "qags", labelled_summaries.load_qags),
         Dataset("summeval", "summeval", labelled_summaries.load_summeval),
         Dataset("xsumfaith", "xsumfaith", labelled_summaries.load_xsumfaith),
-        Dataset("summedits", "summedits", edited_texts.load_summedits),
-        *(
-            Dataset(
-                f"summedits-{domain}",
-                "summedits",
-                partial(edited_texts.load_summedits, domains=(domain,)),
-            )
-            for domain in edited_texts.SUMMEDITS_DOMAINS
-        ),
+        *_parts("summedits", edited_texts.load_summedits, SUMMEDITS_DOMAINS, SUMMEDITS_DOMAINS),
         Dataset("faithbench", "faithbench", labelled_summaries.load_faithbench),
-        Dataset("defacto", "defacto", labelled_summaries.load_defacto),
-        *(
-            Dataset(
-                f"defacto-{split}", "defacto", partial(labelled_summaries.load_defacto, split=split)
-            )
-            for split in labelled_summaries.DEFACTO_SPLITS
-        ),
+        *_parts("defacto", labelled_summaries.load_defacto, DEFACTO_SPLITS, ("test",)),
         Dataset("storysumm", "storysumm", labelled_summaries.load_storysumm),
         Dataset("dialsummeval", "dialsummeval", labelled_summaries.load_dialsummeval),
         Dataset("wice", "wice", labelled_claims.load_wice),
         Dataset("pubmedqa", "pubmedqa", edited_texts.load_pubmedqa),
         Dataset("bump", "bump", edited_texts.load_bump),
-        *(
-            Dataset(f"bump-task{task}", "bump", partial(edited_texts.load_bump_task, task=task))
-            for task in edited_texts.BUMP_TASKS
-        ),
+        *_parts("bump", edited_texts.load_bump_task, edited_texts.BUMP_TASKS),
         Dataset("factcg", "factcg", labelled_claims.load_factcg),
-        Dataset("tofueval", "tofueval", labelled_summaries.load_tofueval),
-        *(
-            Dataset(
-                f"tofueval-{corpus}",
-                "tofueval",
-                partial(labelled_summaries.load_tofueval, corpora=(corpus,)),
-            )
-            for corpus in labelled_summaries.TOFUEVAL_CORPORA
-        ),
-        Dataset("falsesum", "falsesum", edited_texts.load_falsesum),
-        Dataset("llm-aggrefact", "llm-aggrefact", labelled_claims.load_llm_aggrefact),
-        Dataset(
-            "llm-aggrefact-dev",
-            "llm-aggrefact",
-            partial(labelled_claims.load_llm_aggrefact, split="dev"),
-        ),
+        *_parts("llm-aggrefact", labelled_claims.load_llm_aggrefact, ("dev",), ("test",)),
         Dataset("clearfacts", "clearfacts", labelled_claims.load_clearfacts),
-        Dataset("ragtruth", "ragtruth", rag_answers.load_ragtruth),
-        Dataset("ragtruth-train", "ragtruth", partial(rag_answers.load_ragtruth, split="train")),
-        *(
-            Dataset(
-                f"ragtruth-selection-{task}",
-                "ragtruth",
-                partial(rag_answers.load_ragtruth_selection, task=task),
-            )
-            for task in rag_answers.RAGTRUTH_TASKS
+        *_parts("ragtruth", rag_answers.load_ragtruth, ("train",), ("test",)),
+        *_parts(
+            "ragtruth-selection",
+            rag_answers.load_ragtruth_selection,
+            rag_answers.RAGTRUTH_SELECTIONS,
+            folder="ragtruth",
         ),
-        *(
-            Dataset(
-                f"ragtruth-selection-{task}-train",
-                "ragtruth",
-                partial(rag_answers.load_ragtruth_selection, task=task, part="train"),
-            )
-            for task in ("qa", "summary")
-        ),
-        *(
-            Dataset(
-                f"memerag-{language}",
-                "memerag",
-                partial(rag_answers.load_memerag, language=language),
-            )
-            for language in rag_answers.MEMERAG_LANGUAGES
-        ),
-        Dataset("halueval", "halueval", edited_texts.load_halueval),
-        *(
-            Dataset(
-                f"halueval-{task}", "halueval", partial(edited_texts.load_halueval, tasks=(task,))
-            )
-            for task in edited_texts.HALUEVAL_TASKS
-        ),
+        *_parts("memerag", rag_answers.load_memerag, rag_answers.MEMERAG_LANGUAGES),
+        *_parts("halueval", edited_texts.load_halueval, HALUEVAL_TASKS, HALUEVAL_TASKS),
     )
 }
 
 
 def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
-    """Return the rows of a dataset.
+    """Return the rows of a dataset in the folder `root`; by default HALLDETECT_DATA.
 
-    Args:
-        name: a name of DATASETS, `jsonl:PATH` for your own file, or `adversarial:NAME` for the
-            faithful responses of another dataset and their edits, always with the same seed (see
-            `datasets.adversarial`).
-        root: the folder that holds the datasets' folders; default: HALLDETECT_DATA.
+    The name is one of DATASETS, `jsonl:PATH` for your own file, or `adversarial:NAME` for the
+    faithful responses of another dataset and their edits, always with the same seed.
     """
     if name.startswith(USER_FILE):
         return labelled_claims.load_user_file(Path(name.removeprefix(USER_FILE)))
@@ -220,14 +169,6 @@ def _paper(run: RunModels) -> Method:
     return HallDetect(detector, "paper")
 
 
-def _selfcheck(run: RunModels) -> Method:
-    return SelfCheck(run.llm, run.embedder, seed=run.configuration.seed)
-
-
-def _embedding(run: RunModels) -> Method:
-    return EmbeddingDivergence(run.embedder)
-
-
 def _one_prompt(run: RunModels) -> Method:
     verifier = run.verifier
     if not isinstance(verifier, LargeVerifier):
@@ -258,9 +199,17 @@ METHODS: dict[str, MethodEntry] = {
         _prompted(AcuEval, "content units against the source"),
         _prompted(QaFactEval, "questions about the response, asked about the source"),
         MethodEntry(
-            "selfcheck", "distance to five responses of the model", "llm, embedder", _selfcheck
+            "selfcheck",
+            "distance to five responses of the model",
+            "llm, embedder",
+            lambda run: SelfCheck(run.llm, run.embedder, seed=run.configuration.seed),
         ),
-        MethodEntry("embedding", "distance to the source", "embedder", _embedding),
+        MethodEntry(
+            "embedding",
+            "distance to the source",
+            "embedder",
+            lambda run: EmbeddingDivergence(run.embedder),
+        ),
         MethodEntry("rouge-l", "words in common, in order", "nothing", lambda run: RougeL()),
         MethodEntry("ablation", "see `bench ablate`", "verifier, extractor", ablation),
     )

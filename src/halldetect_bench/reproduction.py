@@ -21,20 +21,14 @@ from halldetect_bench.models.selection import RunModels, RunOptions
 from halldetect_bench.predictions import Header, Results, row_digest
 from halldetect_bench.registry import METHODS, load_dataset
 from halldetect_bench.runner import run, sample
+from halldetect_bench.stats.evidence import model_of
 from halldetect_bench.stats.method_labels import model_name
-from halldetect_bench.stats.resampling import Figure, figure, figures, rows_of
-
-COMPARED = ("AUROC", "balanced accuracy")
+from halldetect_bench.stats.resampling import COMPARED, Figure, figure, figures, rows_of
 
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """A figure of a stored file, and its new value.
-
-    Attributes:
-        stored: the stored figure on the repeated rows, with its interval.
-        reason: the reason why it was not run.
-    """
+    """A figure of a stored file on the repeated rows, and its new value or why there is none."""
 
     dataset: str
     method: str
@@ -62,16 +56,10 @@ def reproduce(
     device: str | None = None,
     notice: Callable[[str], None] = lambda line: None,
 ) -> list[Reproduced]:
-    """Repeat stored results, dataset by dataset.
+    """Repeat stored results, given with the labels of their methods, dataset by dataset.
 
-    Args:
-        stored: the results by label of the method.
-        out: the folder to write to; a stopped run continues there.
-        data: the folder of the datasets.
-        limit: the number of stored rows to run per dataset; None for all.
-        batch: rows per call of a method.
-        device: the device of the language models; None for llama.cpp.
-        notice: called with a line about each file.
+    A stopped run continues in the folder `out`. The other arguments are those of `bench reproduce`;
+    `notice` is called with a line about each file.
     """
     found: list[Reproduced] = []
     methods: dict[str, Method | str] = {}
@@ -88,7 +76,7 @@ def reproduce(
         notice(f"{header.dataset}, {label}")
         rows = _rows(results, data, limit)
         again = run(header.dataset, rows, method, out, batch=batch)
-        found += _compared(label, results, out / again.header.path, rows)
+        found += _compared(label, results, again.path, rows)
     return found
 
 
@@ -98,7 +86,10 @@ def _rebuilt(header: Header, device: str | None, notice: Callable[[str], None]) 
     name = described["name"]
     if name not in METHODS:
         return f"no method named {name!r} in this version"
-    extractor = _model(described, "extractor")
+    extractor, llm, embedder = (
+        name and model_name(name)
+        for name in (model_of(described, role) for role in ("extractor", "llm", "embedder"))
+    )
     if name == "halldetect" and "prompt_digest" in (described.get("extractor") or {}):
         return f"the claims are those of {extractor}: only the method paper has an extractor now"
     try:
@@ -106,8 +97,8 @@ def _rebuilt(header: Header, device: str | None, notice: Callable[[str], None]) 
             RunOptions(
                 _configuration(described),
                 extractor=extractor,
-                llm=_model(described, "llm") or (None if device is None else extractor),
-                embedder=_model(described, "embedder"),
+                llm=llm or (None if device is None else extractor),
+                embedder=embedder,
                 device=device,
                 notice=notice,
             )
@@ -137,13 +128,8 @@ def _configuration(described: dict[str, Any]) -> Configuration:
     left_out = {"paper", "extractor", "verifier", "threads", "device"}
     known = {option.name for option in options()} - left_out
     chosen = {name: value for name, value in stated.items() if name in known}
-    verifier = (described.get("verifier") or {}).get("name")
+    verifier = model_of(described, "verifier")
     return Configuration(**chosen, verifier=None if verifier == "base" else verifier)
-
-
-def _model(described: dict[str, Any], role: str) -> str | None:
-    name = (described.get(role) or {}).get("name")
-    return None if name is None else model_name(name)
 
 
 def _rows(results: Results, data: Path | None, limit: int | None) -> list[Row]:

@@ -12,7 +12,6 @@ from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.meter import Meter
 from halldetect_bench.methods.method import Method
 from halldetect_bench.predictions import (
-    Header,
     header_of,
     open_predictions,
     prediction_of,
@@ -27,21 +26,15 @@ Progress = Callable[[int, int], None]
 class RunOutcome:
     """The file of a run, and the numbers of new and of existing rows."""
 
-    header: Header
     path: Path
     new: int
     kept: int
 
 
 def sample(rows: Sequence[Row], limit: int | None, seed: int) -> list[Row]:
-    """Return a random sample, in the order of the dataset.
+    """Return a random sample, in the order of the dataset; all rows if the limit is None.
 
     A larger sample with the same seed contains the smaller one, so that a run can be extended.
-
-    Args:
-        rows: the dataset.
-        limit: the number of rows; None for all.
-        seed: the seed of the sample.
     """
     if limit is None or limit >= len(rows):
         return list(rows)
@@ -63,11 +56,10 @@ def run(
     command: str = "",
     sample: dict[str, int] | None = None,
 ) -> RunOutcome:
-    """Score the rows that are missing in the results, and append them.
+    """Score the rows that are missing in a folder of results, and append them.
 
     Args:
-        dataset: the name of the dataset.
-        rows: its rows.
+        dataset, rows: the name of the dataset and its rows.
         method: the method that scores them.
         folder: the folder of results.
         batch: the rows per call. Large batches are faster on some machines, but their rows share
@@ -90,16 +82,11 @@ def run(
                 writer.append(prediction_of(row, scored, meter.last))
             if progress is not None:
                 progress(start + len(part), len(todo))
-    return RunOutcome(header, folder / header.path, len(todo), kept)
+    return RunOutcome(folder / header.path, len(todo), kept)
 
 
 def missing(rows: Sequence[Row], done: dict[str, str], path: Path) -> list[Row]:
-    """Return the rows that are not done.
-
-    Args:
-        rows: the dataset.
-        done: row digests by id.
-        path: the file, for the error message.
+    """Return the rows that are not in `done`, the row digests by id.
 
     Raises:
         InputError: if a row that is done has changed.

@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,7 @@ from halldetect.cli.output import print_result
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.config import PAPER_EXTRACTOR, options
 from halldetect.errors import ConfigurationError, InputError
-from halldetect_bench.cli import results
-from halldetect_bench.cli.results import add_names
+from halldetect_bench.cli.results import add_action, add_names, add_report, add_reproduce
 
 if TYPE_CHECKING:
     from halldetect_bench.datasets.labelled_rows import Loaded, Row
@@ -57,13 +57,12 @@ def add(commands: Any) -> None:
     listing.set_defaults(run=run_list)
     _add_run(actions)
     _add_ablate(actions)
-    results.add(actions)
+    add_report(actions)
+    add_reproduce(actions)
 
 
 def _add_run(actions: Any) -> None:
-    parser = actions.add_parser(
-        "run", help="score datasets with methods", description=RUN, allow_abbrev=False
-    )
+    parser = add_action(actions, "run", run_methods, "score datasets with methods", RUN)
     add = parser.add_argument
     add_names(parser, "--method", "see `bench list`", required=True)
     add("--embedder", metavar="NAME", help="a model for sentence vectors: FOLDER or hf:NAME")
@@ -86,19 +85,13 @@ def _add_run(actions: Any) -> None:
         help=f"what writes the claims of the method paper: {PAPER_EXTRACTOR}",
     )
     _add_common(parser)
-    parser.set_defaults(run=run_methods)
 
 
 def _add_ablate(actions: Any) -> None:
-    parser = actions.add_parser(
-        "ablate",
-        help="measure what each part of HallDetect contributes",
-        description=ABLATE,
-        allow_abbrev=False,
-    )
+    text = "measure what each part of HallDetect contributes"
+    parser = add_action(actions, "ablate", run_ablate, text, ABLATE)
     add_names(parser, "--extractors", f"what makes the claims: {','.join(EXTRACTORS)}")
     _add_common(parser)
-    parser.set_defaults(run=run_ablate)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -148,18 +141,22 @@ def run_methods(arguments: argparse.Namespace) -> int:
     for name in arguments.method:
         if name not in METHODS:
             raise ConfigurationError(f"no method named {name!r}; there are {', '.join(METHODS)}")
+    if arguments.context is not None and arguments.context < MIN_CONTEXT:
+        raise ConfigurationError(f"--context must be at least {MIN_CONTEXT}")
 
     def build(notice: Callable[[str], None]) -> list[Method]:
         models = RunModels(
             RunOptions(
                 configuration_for(arguments),
                 extractor=arguments.claims_of,
-                **_model_options(arguments),
+                llm=arguments.llm,
+                context=arguments.context,
+                device=arguments.device,
                 embedder=arguments.embedder,
                 notice=notice,
             )
         )
-        return [METHODS[name].build(models) for name in arguments.method]
+        return [METHODS[name].build(models) for name in dict.fromkeys(arguments.method)]
 
     return _run(arguments, build)
 
@@ -171,67 +168,47 @@ def run_ablate(arguments: argparse.Namespace) -> int:
 
     def build(notice: Callable[[str], None]) -> list[Method]:
         models = RunModels(RunOptions(configuration_for(arguments), notice=notice))
-        return [ablation(models, name) for name in arguments.extractors or EXTRACTORS]
+        names = dict.fromkeys(arguments.extractors or EXTRACTORS)
+        return [ablation(models, name) for name in names]
 
     return _run(arguments, build)
 
 
-def _model_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    if arguments.context is not None and arguments.context < MIN_CONTEXT:
-        raise ConfigurationError(f"--context must be at least {MIN_CONTEXT}")
-    names = ("llm", "context", "device")
-    return {name: getattr(arguments, name) for name in names}
-
-
 def _run(arguments: argparse.Namespace, build: BuildMethods) -> int:
+    from halldetect_bench.predictions import portable_command
     from halldetect_bench.registry import load_dataset
-    from halldetect_bench.runner import sample
+    from halldetect_bench.runner import run, sample
 
     with ProgressDisplay(quiet=arguments.quiet) as display:
         # Load all data first, so that a wrong name does not fail after hours.
-        rows: dict[str, list[Row]] = {}
-        counts: dict[str, int] = {}
+        chosen: dict[str, tuple[list[Row], dict[str, int]]] = {}
         for name in arguments.dataset:
             loaded = load_dataset(name, arguments.data)
             _report_dropped(name, loaded, display)
-            rows[name] = sample(loaded.rows, arguments.limit, arguments.seed)
-            counts[name] = len(loaded.rows)
-            if not rows[name]:
+            rows = sample(loaded.rows, arguments.limit, arguments.seed)
+            if not rows:
                 raise InputError(f"{name} has no usable row")
+            drawn = {"rows": len(rows), "of": len(loaded.rows), "seed": arguments.seed}
+            chosen[name] = rows, drawn
         methods = build(display.notice)
 
         def work(stop: Callable[[], bool]) -> None:
-            for name, chosen in rows.items():
-                for method in methods:
-                    _run_one(name, chosen, counts[name], method, arguments, display)
+            for (name, (rows, drawn)), method in product(chosen.items(), methods):
+                outcome = run(
+                    name,
+                    rows,
+                    method,
+                    arguments.out,
+                    batch=arguments.batch,
+                    progress=partial(display.rows, f"{name}, {method.description['name']}"),
+                    command=portable_command("halldetect", sys.argv[1:]),
+                    sample=drawn,
+                )
+                display.clear()
+                print_result(f"{outcome.path}: {outcome.new} new, {outcome.kept} already there\n")
 
         interruptible(work, display)
     return 0
-
-
-def _run_one(
-    dataset: str,
-    rows: Sequence[Row],
-    count: int,
-    method: Method,
-    arguments: argparse.Namespace,
-    display: ProgressDisplay,
-) -> None:
-    from halldetect_bench.predictions import portable_command
-    from halldetect_bench.runner import run
-
-    outcome = run(
-        dataset,
-        rows,
-        method,
-        arguments.out,
-        batch=arguments.batch,
-        progress=partial(display.rows, f"{dataset}, {method.description['name']}"),
-        command=portable_command("halldetect", sys.argv[1:]),
-        sample={"rows": len(rows), "of": count, "seed": arguments.seed},
-    )
-    display.clear()
-    print_result(f"{outcome.path}: {outcome.new} new, {outcome.kept} already there\n")
 
 
 def _report_dropped(name: str, loaded: Loaded, display: ProgressDisplay) -> None:

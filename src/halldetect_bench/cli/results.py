@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,35 +27,32 @@ all methods take hours on a CPU: --limit, --dataset and --method choose.
 """
 
 
-def add(actions: Any) -> None:
-    """Add the actions."""
-    _add_report(actions)
-    _add_reproduce(actions)
-
-
-def _add_report(actions: Any) -> None:
-    parser = actions.add_parser(
-        "report",
-        help="write the report of a folder of results",
-        description=REPORT,
-        allow_abbrev=False,
+def add_action(
+    actions: Any, name: str, run: Callable[..., int], help: str, description: str
+) -> argparse.ArgumentParser:
+    """Add an action of `bench`, and return its parser."""
+    parser: argparse.ArgumentParser = actions.add_parser(
+        name, help=help, description=description, allow_abbrev=False
     )
-    add = parser.add_argument
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_report(actions: Any) -> None:
+    """Add the action `report`."""
+    text = "write the report of a folder of results"
+    add = add_action(actions, "report", run_report, text, REPORT).add_argument
     add("results", type=Path, metavar="DIR", help="a folder of results of `bench run`")
     add("-o", "--out", type=Path, metavar="DIR", help="where to write; default: the same folder")
     add("--against", metavar="NAME", help="compare with this method; default: halldetect")
     add("--samples", type=int, default=500, metavar="N", help="bootstrap samples: 500")
     add("--readme", type=Path, metavar="FILE", help="rewrite the block of numbers in this file too")
-    parser.set_defaults(run=run_report)
 
 
-def _add_reproduce(actions: Any) -> None:
-    parser = actions.add_parser(
-        "reproduce",
-        help="run stored results again and compare",
-        description=REPRODUCE,
-        allow_abbrev=False,
-    )
+def add_reproduce(actions: Any) -> None:
+    """Add the action `reproduce`."""
+    text = "run stored results again and compare"
+    parser = add_action(actions, "reproduce", run_reproduce, text, REPRODUCE)
     add = parser.add_argument
     add("results", type=Path, metavar="DIR", help="a folder of stored results")
     add("-o", "--out", type=Path, required=True, metavar="DIR", help="where to write the new ones")
@@ -69,7 +67,6 @@ def _add_reproduce(actions: Any) -> None:
         help="run language models in PyTorch on this device; default: in llama.cpp",
     )
     add("--quiet", action="store_true", help="no notices on standard error")
-    parser.set_defaults(run=run_reproduce)
 
 
 def run_report(arguments: argparse.Namespace) -> int:
@@ -100,13 +97,7 @@ def run_report(arguments: argparse.Namespace) -> int:
 
 
 def read_tables(folder: Path, reference: str | None = None, samples: int = 500) -> Tables:
-    """Return the tables of a folder of results.
-
-    Args:
-        folder: the folder of results.
-        reference: the method that the others are compared with.
-        samples: the number of bootstrap samples.
-    """
+    """Return the tables of a folder of results, with every method compared with the reference."""
     from halldetect_bench.predictions import latency_folders, read_all
     from halldetect_bench.registry import DATASETS, METHODS
     from halldetect_bench.stats.evidence import Evidence
@@ -182,28 +173,10 @@ def _text(value: float | None) -> str:
 def add_names(
     parser: argparse.ArgumentParser, option: str, help: str, *, required: bool = False
 ) -> None:
-    """Add an option that collects names over all its uses.
-
-    The arguments are those of `add_argument`.
-    """
+    """Add an option that collects names over all its uses."""
     parser.add_argument(
-        option, action=_AddNames, type=_names, required=required, metavar="NAME,...", help=help
+        option, action="extend", type=_names, required=required, metavar="NAME,...", help=help
     )
-
-
-class _AddNames(argparse.Action):
-    """Appends names to those of earlier uses of the option, without repeats."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        before = getattr(namespace, self.dest) or []
-        assert isinstance(values, list)
-        setattr(namespace, self.dest, list(dict.fromkeys([*before, *values])))
 
 
 def _names(text: str) -> list[str]:

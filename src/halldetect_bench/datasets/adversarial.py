@@ -19,6 +19,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from halldetect.reading.sentences import sentences
 from halldetect_bench.datasets.labelled_rows import Row
@@ -99,15 +100,7 @@ def _escaped(text: str) -> Iterator[str]:
         yield f"{text[: match.start()]}narrowly escaped being {match['done']}{text[match.end() :]}"
 
 
-def _retracted(text: str) -> Iterator[str]:
-    return _reported(text, "The report that {} has been withdrawn as false.")
-
-
-def _unknown(text: str) -> Iterator[str]:
-    return _reported(text, "It is still unknown whether {}.")
-
-
-def _reported(text: str, frame: str) -> Iterator[str]:
+def _reported(frame: str, text: str) -> Iterator[str]:
     """Yield the text with one sentence in a frame, for each plain sentence."""
     for span in sentences(text):
         sentence = span.cut(text)
@@ -130,43 +123,29 @@ _EDITORS: dict[str, Editor] = {
     "direction": _direction,
     "left-out": _left_out,
     "escaped": _escaped,
-    "retracted": _retracted,
-    "unknown": _unknown,
+    "retracted": partial(_reported, "The report that {} has been withdrawn as false."),
+    "unknown": partial(_reported, "It is still unknown whether {}."),
 }
 HELD_OUT_KINDS = tuple(_EDITORS)
 
 
 def held_out_edit(text: str, kind: str, rng: random.Random) -> str | None:
-    """Return a text with one edit, or None if no edit of that kind applies.
-
-    Args:
-        text: the text to edit.
-        kind: one of HELD_OUT_KINDS.
-        rng: chooses the place.
-    """
+    """Return a text with one edit at a random place, or None if no edit of that kind applies."""
     found = list(_EDITORS[kind](text))
     return rng.choice(found) if found else None
 
 
-def adversarial(
-    rows: Iterable[Row], *, seed: int, kinds: Iterable[str] = HELD_OUT_KINDS
-) -> Iterator[Row]:
+def adversarial(rows: Iterable[Row], *, seed: int) -> Iterator[Row]:
     """Yield every faithful row unchanged, and once for each kind of edit that applies.
 
     Each edit has its own generator, seeded by row and kind, so that adding a row or a kind does not
     change the other edits.
-
-    Args:
-        rows: a dataset.
-        seed: the seed of the edits.
-        kinds: the kinds of edit to make.
     """
-    chosen = tuple(kinds)
     for row in rows:
         if row.hallucinated is not False:
             continue
         yield replace(row, dataset=f"adversarial-{row.dataset}", sentences=(), kind=None)
-        for kind in chosen:
+        for kind in HELD_OUT_KINDS:
             text = held_out_edit(row.response, kind, random.Random(f"{seed}/{row.id}/{kind}"))
             if text is not None:
                 yield replace(

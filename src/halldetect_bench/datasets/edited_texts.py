@@ -1,40 +1,31 @@
-"""Correct texts with wrong versions: SummEdits, BUMP, FalseSum, PubMedQA and HaluEval.
-
-Every loader takes the folder of the publisher's release.
-"""
+"""Correct texts with wrong versions: SummEdits, BUMP, PubMedQA and HaluEval."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from halldetect.errors import InputError
-from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect, digest, join
-from halldetect_bench.datasets.readers import folder, locate, read_json, read_jsonl, read_table_file
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect, digest, join
+from halldetect_bench.datasets.readers import from_file, locate, read_json, read_table_file
 
-SUMMEDITS_DOMAINS = (
-    "ectsum",
-    "news",
-    "podcast",
-    "qmsumm",
-    "sales_call",
-    "sales_email",
-    "samsum",
-    "scitldr",
+SUMMEDITS_DOMAINS = tuple(
+    "ectsum news podcast qmsumm sales_call sales_email samsum scitldr".split()
 )
-BUMP_TASKS = (1, 2)
-STORIES = "HALLDETECT_STORIES"
-_HIGHLIGHT = "@highlight"
+BUMP_TASKS = ("task1", "task2")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9])")
 
 
-def load_summedits(path: Path, domains: Sequence[str] = SUMMEDITS_DOMAINS) -> Loaded:
+@from_file(
+    "summedits_{}.json",
+    hint="the SummEdits release, github.com/salesforce/factualNLG, data/summedits",
+)
+def load_summedits(domain: str, _: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load SummEdits: edited summaries in eight domains (4,681 rows). Label 0 = hallucinated.
 
     `kind` joins the edit types. Sentence labels follow from the edits: the seed summary is
@@ -42,27 +33,17 @@ def load_summedits(path: Path, domains: Sequence[str] = SUMMEDITS_DOMAINS) -> Lo
     summary is new, it holds the error. With several new sentences the place of the error is
     unknown, and the row has no sentence labels.
     """
-    return join(_summedits(path, domain) for domain in domains)
-
-
-def _summedits(path: Path, domain: str) -> Loaded:
-    hint = "the SummEdits release, github.com/salesforce/factualNLG, data/summedits"
-
-    def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
-        hallucinated = int(record["label"]) == 0
-        yield Row(
-            dataset=f"summedits-{domain}",
-            id=f"{domain}/{record['id']}",
-            source=record["doc"],
-            response=record["summary"],
-            hallucinated=hallucinated,
-            sentences=_placed_errors(record, hallucinated),
-            kind="+".join(sorted(record.get("edit_types", ()))) or None if hallucinated else None,
-            document=f"{domain}/{digest(record['doc'])}",
-        )
-
-    file = locate(folder(path), f"summedits_{domain}.json", hint=hint)
-    return collect(read_table_file(file), rows)
+    hallucinated = int(record["label"]) == 0
+    yield Row(
+        dataset=f"summedits-{domain}",
+        id=f"{domain}/{record['id']}",
+        source=record["doc"],
+        response=record["summary"],
+        hallucinated=hallucinated,
+        sentences=_placed_errors(record, hallucinated),
+        kind="+".join(sorted(record.get("edit_types", ()))) or None if hallucinated else None,
+        document=f"{domain}/{digest(record['doc'])}",
+    )
 
 
 def _placed_errors(record: dict[str, Any], hallucinated: bool) -> tuple[tuple[str, bool], ...]:
@@ -89,12 +70,12 @@ def load_bump(path: Path) -> Loaded:
     return join([replace(first, rows=kept), second])
 
 
-def load_bump_task(path: Path, task: int) -> Loaded:
+def load_bump_task(path: Path, part: str = "task1") -> Loaded:
     """Load one of the two tasks of BUMP, whole."""
-    return _bump(path, task, set())
+    return _bump(path, part, set())
 
 
-def _bump(path: Path, task: int, references: set[tuple[str, str]]) -> Loaded:
+def _bump(path: Path, task: str, references: set[tuple[str, str]]) -> Loaded:
     """Load a task; `references` are those that already have a row."""
     hint = "the BUMP release, github.com/dataminr-ai/BUMP"
 
@@ -102,8 +83,8 @@ def _bump(path: Path, task: int, references: set[tuple[str, str]]) -> Loaded:
         article = str(record["article_id"])
         kind = record.get("corrected_error_type") or record["error_type"]
         edited = Row(
-            dataset=f"bump-task{task}",
-            id=f"task{task}/{record['id']}/edited",
+            dataset=f"bump-{task}",
+            id=f"{task}/{record['id']}/edited",
             source=record["article"],
             response=record["edited_summary"],
             hallucinated=True,
@@ -116,58 +97,13 @@ def _bump(path: Path, task: int, references: set[tuple[str, str]]) -> Loaded:
             references.add(reference)
             yield replace(
                 edited,
-                id=f"task{task}/{record['id']}/reference",
+                id=f"{task}/{record['id']}/reference",
                 response=record["reference_summary"],
                 hallucinated=False,
                 kind=None,
             )
 
-    return collect(
-        read_table_file(locate(folder(path), f"task{task}_dataset.json", hint=hint)), rows
-    )
-
-
-def load_falsesum(path: Path) -> Loaded:
-    """Load FalseSum: generated summaries of CNN/DM articles, half inconsistent (8,684 pairs).
-
-    The release holds character ranges into CNN/DM `.story` files. Put the files into `stories/`
-    next to it (subfolders allowed) or name their folder in HALLDETECT_STORIES. The source is the
-    story without its highlights, the origin of the consistent summaries. Label "0" is
-    hallucinated.
-    """
-    hint = "the FalseSum release, github.com/joshbambrick/Falsesum"
-    pairs = read_jsonl(locate(folder(path), "generated_pairs.dev.jsonl", hint=hint))
-    named = os.environ.get(STORIES)
-    place = Path(named) if named else folder(path) / "stories"
-    if not place.is_dir():
-        raise InputError(
-            f"FalseSum comes without its articles and {place} is not a folder: put the CNN/DM "
-            f".story files there (cs.nyu.edu/~kcho/DMQA), or set {STORIES}"
-        )
-    stories = {file.name: file for file in place.rglob("*.story")}
-
-    def rows(position: int, record: dict[str, Any]) -> Iterable[Row]:
-        name = Path(record["context_path"]).name
-        if name not in stories:
-            raise Unusable(f"no story {name}")
-        story = stories[name].read_text(encoding="utf-8")
-        summary = "".join(_cut(story, start, end) for start, end in record["summary"])
-        yield Row(
-            dataset="falsesum",
-            id=str(position),
-            source=story.partition(_HIGHLIGHT)[0].strip(),
-            response=" ".join(summary.split()),
-            hallucinated=str(record["label"]) == "0",
-            document=name.removesuffix(".story"),
-        )
-
-    return collect(pairs, rows)
-
-
-def _cut(story: str, start: int, end: int) -> str:
-    if not 0 <= start <= end <= len(story):
-        raise Unusable(f"range {start}-{end} is outside the story: another edition of the file?")
-    return story[start:end]
+    return collect(read_table_file(locate(path, f"{task}_dataset.json", hint=hint)), rows)
 
 
 def load_pubmedqa(path: Path) -> Loaded:
@@ -208,7 +144,7 @@ def load_pubmedqa(path: Path) -> Loaded:
             faithful, id=f"{pmid}/hallucinated", response=wrong, hallucinated=True, kind=kind
         )
 
-    tested = read_json(locate(folder(path), "test_ground_truth.json", hint=hint))
+    tested = read_json(locate(path, "test_ground_truth.json", hint=hint))
     return collect(sorted(pmid for pmid in tested if pmid in abstracts), rows)
 
 
@@ -222,46 +158,30 @@ def _wrong_conclusion(
     return kind, conclusion[:start] + text + conclusion[end:]
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """The field names of one task of HaluEval."""
-
-    sources: tuple[str, ...]
-    response: str
-    question: str | None = None
-
-
+# By task: the fields of the source, the field of the response, and that of the question.
 HALUEVAL_TASKS = {
-    "qa": _Task(("knowledge",), "answer", "question"),
-    "dialogue": _Task(("knowledge", "dialogue_history"), "response"),
-    "summarization": _Task(("document",), "summary"),
+    "qa": (("knowledge",), "answer", "question"),
+    "dialogue": (("knowledge", "dialogue_history"), "response", ""),
+    "summarization": (("document",), "summary", ""),
 }
 
 
-def load_halueval(path: Path, tasks: Sequence[str] = tuple(HALUEVAL_TASKS)) -> Loaded:
+@from_file("{}_data.json", hint="the HaluEval release, github.com/RUCAIBox/HaluEval, data/")
+def load_halueval(task: str, position: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load HaluEval: correct and hallucinated answers, replies, summaries (10,000 pairs per task).
 
     Each record gives a faithful and a hallucinated row. In dialogues the source is the knowledge
     and the history, two documents. A model wrote the hallucinated texts.
     """
-    return join(_halueval(path, name) for name in tasks)
-
-
-def _halueval(path: Path, name: str) -> Loaded:
-    hint = "the HaluEval release, github.com/RUCAIBox/HaluEval, data/"
-    task = HALUEVAL_TASKS[name]
-
-    def rows(position: int, record: dict[str, Any]) -> Iterable[Row]:
-        parts = tuple(str(record[field]) for field in task.sources)
-        for field, hallucinated in (("right", False), ("hallucinated", True)):
-            yield Row(
-                dataset=f"halueval-{name}",
-                id=f"{name}/{position}/{field}",
-                source=parts[0] if len(parts) == 1 else parts,
-                response=record[f"{field}_{task.response}"],
-                hallucinated=hallucinated,
-                document=f"{name}/{position}",
-                question=record[task.question] if task.question else None,
-            )
-
-    return collect(read_table_file(locate(folder(path), f"{name}_data.json", hint=hint)), rows)
+    sources, response, question = HALUEVAL_TASKS[task]
+    parts = tuple(str(record[field]) for field in sources)
+    for field, hallucinated in (("right", False), ("hallucinated", True)):
+        yield Row(
+            dataset=f"halueval-{task}",
+            id=f"{task}/{position}/{field}",
+            source=parts[0] if len(parts) == 1 else parts,
+            response=record[f"{field}_{response}"],
+            hallucinated=hallucinated,
+            document=f"{task}/{position}",
+            question=record[question] if question else None,
+        )

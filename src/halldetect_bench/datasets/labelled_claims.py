@@ -1,7 +1,4 @@
-"""Claims on documents: WiCE, FactCG, LLM-AggreFact, ClearFacts, and your own rows.
-
-Every loader takes the folder of the publisher's release, or its only file.
-"""
+"""Claims on documents: WiCE, FactCG, LLM-AggreFact, ClearFacts, and your own rows."""
 
 from __future__ import annotations
 
@@ -11,24 +8,24 @@ from typing import Any
 
 from halldetect.errors import InputError
 from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect, digest
-from halldetect_bench.datasets.readers import locate, read_jsonl, read_table_file
+from halldetect_bench.datasets.readers import from_file, read_table_file
 
 _WICE_LABELS = ("supported", "partially_supported", "not_supported")
 _TABLES = (".parquet", ".csv", ".jsonl", ".json")
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
-def load_wice(path: Path) -> Loaded:
+@from_file(
+    "claim_dev.jsonl",
+    "dev.jsonl",
+    hint="the WiCE release, github.com/ryokamoi/wice, data/entailment_retrieval/claim/dev.jsonl",
+)
+def load_wice(_: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load WiCE: Wikipedia claims against the web pages they cite (349 in the development set).
 
     Hallucinated when the label is not "supported"; `kind` separates partially_supported from
     not_supported. The claim is the whole response, so response and claim figures agree.
     """
-    hint = "the WiCE release, github.com/ryokamoi/wice, data/entailment_retrieval/claim/dev.jsonl"
-    return collect(read_jsonl(locate(path, "claim_dev.jsonl", "dev.jsonl", hint=hint)), _wice)
-
-
-def _wice(_: int, record: dict[str, Any]) -> Iterable[Row]:
     label = record["label"]
     if label not in _WICE_LABELS:
         raise Unusable(f"unknown label {label!r}")
@@ -46,16 +43,12 @@ def _wice(_: int, record: dict[str, Any]) -> Iterable[Row]:
     )
 
 
-def load_factcg(path: Path) -> Loaded:
+@from_file("CG2C_doc.json", hint="the FactCG release, github.com/derenlei/FactCG")
+def load_factcg(position: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load FactCG's CG2C-Doc: synthetic multi-hop claims (2,068 rows; may be trained on).
 
     `text_a` is the document, `text_b` a list of one claim, `orig_label` 1 = supported.
     """
-    hint = "the FactCG release, github.com/derenlei/FactCG"
-    return collect(read_table_file(locate(path, "CG2C_doc.json", hint=hint)), _factcg)
-
-
-def _factcg(position: int, record: dict[str, Any]) -> Iterable[Row]:
     claims = record["text_b"]
     yield Row(
         dataset="factcg",
@@ -66,7 +59,7 @@ def _factcg(position: int, record: dict[str, Any]) -> Iterable[Row]:
     )
 
 
-def load_llm_aggrefact(path: Path, split: str = "test") -> Loaded:
+def load_llm_aggrefact(path: Path, part: str = "test") -> Loaded:
     """Load LLM-AggreFact: claims on documents from eleven datasets. Label 1 = supported.
 
     Files are Parquet as on the hub (`test-00000-of-00001.parquet`, also in `data/`), CSV or JSON
@@ -74,11 +67,11 @@ def load_llm_aggrefact(path: Path, split: str = "test") -> Loaded:
     evaluation only.
     """
     places = (path, path / "data")
-    found = sorted(file for place in places for file in place.glob(f"{split}*"))
-    files = [path] if path.is_file() else [file for file in found if file.suffix in _TABLES]
+    found = sorted(file for place in places for file in place.glob(f"{part}*"))
+    files = [file for file in found if file.suffix in _TABLES]
     if not files:
         raise InputError(
-            f"{path} holds no {split}*.parquet, .csv or .jsonl: put the files of "
+            f"{path} holds no {part}*.parquet, .csv or .jsonl: put the files of "
             "huggingface.co/datasets/lytang/LLM-AggreFact (data/) there"
         )
 
@@ -86,7 +79,7 @@ def load_llm_aggrefact(path: Path, split: str = "test") -> Loaded:
         hallucinated = int(record["label"]) != 1
         yield Row(
             dataset=f"llm-aggrefact-{record['dataset']}",
-            id=f"{split}/{position}",
+            id=f"{part}/{position}",
             source=record["doc"],
             response=record["claim"],
             hallucinated=hallucinated,
@@ -96,28 +89,24 @@ def load_llm_aggrefact(path: Path, split: str = "test") -> Loaded:
     return collect((record for file in files for record in read_table_file(file)), rows)
 
 
-def load_clearfacts(path: Path) -> Loaded:
+@from_file("aggrefact.jsonl", hint="github.com/S1s-Z/FaithLens, ClearFacts' rows of LLM-AggreFact")
+def load_clearfacts(position: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load ClearFacts: rows of the eleven sets of LLM-AggreFact with labels checked again.
 
     "NS" is hallucinated; `kind` names the set. The publishers of LLM-AggreFact allow evaluation
     only.
     """
-    hint = "github.com/S1s-Z/FaithLens, the ClearFacts rows of LLM-AggreFact"
-
-    def rows(position: int, record: dict[str, Any]) -> Iterable[Row]:
-        hallucinated = {"S": False, "NS": True}[record["label"]]
-        documents = tuple(record["reference_documents"])
-        yield Row(
-            dataset="clearfacts",
-            id=str(position),
-            source=documents[0] if len(documents) == 1 else documents,
-            response=record["statement"],
-            hallucinated=hallucinated,
-            sentences=((record["statement"], hallucinated),),
-            kind=record["category"],
-        )
-
-    return collect(read_jsonl(locate(path, "aggrefact.jsonl", hint=hint)), rows)
+    hallucinated = {"S": False, "NS": True}[record["label"]]
+    documents = tuple(record["reference_documents"])
+    yield Row(
+        dataset="clearfacts",
+        id=str(position),
+        source=documents[0] if len(documents) == 1 else documents,
+        response=record["statement"],
+        hallucinated=hallucinated,
+        sentences=((record["statement"], hallucinated),),
+        kind=record["category"],
+    )
 
 
 def load_user_file(path: Path) -> Loaded:

@@ -47,9 +47,7 @@ class Unusable(ValueError):
 def collect(records: Iterable[Any], parse: Callable[[int, Any], Iterable[Row]]) -> Loaded:
     """Turn records into rows; a record or row that fails is dropped with its reason.
 
-    Args:
-        records: the publisher's records.
-        parse: turns a record's position (from 1) and the record into rows.
+    `parse` gets the position of a record, from 1, and the record.
     """
     rows: list[Row] = []
     dropped: list[tuple[str, str]] = []
@@ -100,12 +98,11 @@ def digest(source: str | tuple[str, ...]) -> str:
 
 def join(parts: Iterable[Loaded]) -> Loaded:
     """Join the results of several loaders, in order."""
-    rows: list[Row] = []
-    dropped: list[tuple[str, str]] = []
-    for part in parts:
-        rows.extend(part.rows)
-        dropped.extend(part.dropped)
-    return Loaded(tuple(rows), tuple(dropped))
+    found = list(parts)
+    return Loaded(
+        tuple(row for part in found for row in part.rows),
+        tuple(record for part in found for record in part.dropped),
+    )
 
 
 # Datasets related to the training data of the packaged verifiers. No evaluated text was trained on
@@ -123,8 +120,7 @@ TRAINING_OVERLAP = {
 def trained_on(dataset: str) -> str | None:
     """Return the training data that belongs to a dataset or is close to it, or None.
 
-    Args:
-        dataset: its name; the splits of a dataset and sets made from it share an entry.
+    The splits of a dataset and sets made from it share an entry.
     """
     base = dataset.rpartition(":")[2]
     for name, text in TRAINING_OVERLAP.items():

@@ -1,12 +1,9 @@
-"""Summaries that people labelled: QAGS, SummEval, XSumFaith, FaithBench, DeFacto, StorySumm,
-DialSummEval and TofuEval.
-
-Every loader takes the folder of the publisher's release, or its only file.
+"""Summaries that people labelled: QAGS, SummEval, XSumFaith, FaithBench, DeFacto, StorySumm and
+DialSummEval.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,31 +11,22 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from halldetect.errors import InputError
-from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect, join
-from halldetect_bench.datasets.readers import folder, locate, read_csv, read_json, read_jsonl
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect
+from halldetect_bench.datasets.readers import from_file, locate, read_csv, read_json
 
 XSUM_ARTICLES = "xsum_docs_joined.json"
 XSUM_TYPES = ("intrinsic", "extrinsic")
 DEFACTO_SPLITS = ("train", "val", "test")
-TOFUEVAL_CORPORA = ("mediasum", "meetingbank")
-TOFUEVAL_SPLITS = ("dev", "test")
-TRANSCRIPTS = "HALLDETECT_TRANSCRIPTS"
-# TofuEval's keys of a summary: document, topic, model.
-Key = tuple[str, str, str]
+_DEFACTO = {"hint": "the DeFacto release, github.com/microsoft/DeFacto, data/"}
 
 
-def load_qags(path: Path) -> Loaded:
+@from_file("mturk_cnndm.jsonl", hint="the QAGS release, github.com/W4ngatang/qags, data/")
+def load_qags(position: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load QAGS-CNN/DM: summary sentences judged by three crowd workers each (235 summaries).
 
     A sentence is consistent if a strict majority of its answers is "yes". A summary is
     hallucinated if any sentence is not.
     """
-    hint = "the QAGS release, github.com/W4ngatang/qags, data/"
-    return collect(read_jsonl(locate(path, "mturk_cnndm.jsonl", hint=hint)), _qags)
-
-
-def _qags(position: int, record: dict[str, Any]) -> Iterable[Row]:
     sentences = tuple(
         (str(item["sentence"]), not _majority_agrees(item)) for item in record["summary_sentences"]
     )
@@ -59,16 +47,15 @@ def _majority_agrees(sentence: dict[str, Any]) -> bool:
     return 2 * answers.count("yes") > len(answers)
 
 
-def load_summeval(path: Path) -> Loaded:
+@from_file(
+    "summeval.jsonl",
+    hint="SummEval joined with its articles: doc_id, system, source, summary, consistency",
+)
+def load_summeval(_: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load SummEval: 16 systems on 100 CNN/DM articles, rated by experts (1,600 summaries).
 
     Hallucinated if the mean expert `consistency` (1 to 5), the gold score, is below 5.
     """
-    hint = "SummEval joined with its articles: doc_id, system, source, summary, consistency"
-    return collect(read_jsonl(locate(path, "summeval.jsonl", hint=hint)), _summeval)
-
-
-def _summeval(_: int, record: dict[str, Any]) -> Iterable[Row]:
     consistency = float(record["consistency"])
     yield Row(
         dataset="summeval",
@@ -81,18 +68,17 @@ def _summeval(_: int, record: dict[str, Any]) -> Iterable[Row]:
     )
 
 
-def load_dialsummeval(path: Path) -> Loaded:
+@from_file(
+    "human_judgment.jsonl",
+    hint="the DialSummEval release, github.com/kite99520/DialSummEval",
+)
+def load_dialsummeval(_: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load DialSummEval: 14 systems on 100 SAMSum dialogues, rated by three people (1,400 rows).
 
     Hallucinated if the mean `consistency` (1 to 5) is below 4. This cut is noisy; the correlation
     with the mean (the gold score) is more reliable. The release writes turns as "| Ann: ... |
     Bob: ..."; each | becomes a line end.
     """
-    hint = "the DialSummEval release, github.com/kite99520/DialSummEval"
-    return collect(read_jsonl(locate(path, "human_judgment.jsonl", hint=hint)), _dialsummeval)
-
-
-def _dialsummeval(_: int, record: dict[str, Any]) -> Iterable[Row]:
     consistency = fmean([float(item["consistency"]) for item in record["annotations"]])
     yield Row(
         dataset="dialsummeval",
@@ -105,16 +91,12 @@ def _dialsummeval(_: int, record: dict[str, Any]) -> Iterable[Row]:
     )
 
 
-def load_faithbench(path: Path) -> Loaded:
+@from_file("FaithBench.csv", hint="the FaithBench release, github.com/vectara/FaithBench")
+def load_faithbench(position: int, record: dict[str, str]) -> Iterable[Row]:
     """Load FaithBench: summaries of ten language models where detectors disagree (800 rows).
 
     Hallucinated if the worst label contains "Unwanted"; "Benign" and "Questionable" are faithful.
     """
-    hint = "the FaithBench release, github.com/vectara/FaithBench"
-    return collect(read_csv(locate(path, "FaithBench.csv", hint=hint)), _faithbench)
-
-
-def _faithbench(position: int, record: dict[str, str]) -> Iterable[Row]:
     worst = record["worst-label"]
     yield Row(
         dataset="faithbench",
@@ -166,9 +148,9 @@ def load_xsumfaith(path: Path) -> Loaded:
         f"articles as {XSUM_ARTICLES}, one JSON object of bbcid to article"
     )
     marked = "hallucination_annotations_xsum_summaries.csv"
-    articles = read_json(locate(folder(path), XSUM_ARTICLES, hint=hint))
+    articles = read_json(locate(path, XSUM_ARTICLES, hint=hint))
     groups: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
-    for record in read_csv(locate(folder(path), marked, hint=hint)):
+    for record in read_csv(locate(path, marked, hint=hint)):
         groups[record.get("bbcid", ""), record.get("system", "")].append(record)
 
     def rows(_: int, group: tuple[tuple[str, str], list[dict[str, str]]]) -> Iterable[Row]:
@@ -200,47 +182,36 @@ def _majority_of_workers(records: Sequence[dict[str, str]]) -> tuple[bool, str |
     return True, "both" if intrinsic == extrinsic else XSUM_TYPES[extrinsic > intrinsic]
 
 
-def load_defacto(path: Path, split: str = "test") -> Loaded:
+@from_file("{}.jsonl", **_DEFACTO)
+def load_defacto(split: str, _: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load DeFacto: model summaries of XSum articles with human error labels and corrections.
 
     Report the test split; `train` and `val` may be trained on.
     """
+    yield Row(
+        dataset=f"defacto-{split}",
+        id=f"{split}/{record['doc_id']}",
+        source=record["article"],
+        response=record["candidate"],
+        hallucinated=bool(record["has_error"]),
+        kind=_defacto_kind(record),
+        document=f"{split}/{record['doc_id']}",
+    )
 
-    def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
+
+@from_file("{}.jsonl", **_DEFACTO)
+def defacto_corrections(split: str, _: int, record: dict[str, Any]) -> Iterable[Row]:
+    """Load the human corrections of DeFacto's erroneous summaries as faithful rows."""
+    corrected = record["feedback"]["summary"]
+    if record["has_error"] and corrected.strip():
         yield Row(
-            dataset=f"defacto-{split}",
-            id=f"{split}/{record['doc_id']}",
+            dataset=f"defacto-{split}-corrected",
+            id=f"{split}/{record['doc_id']}/corrected",
             source=record["article"],
-            response=record["candidate"],
-            hallucinated=bool(record["has_error"]),
-            kind=_defacto_kind(record),
+            response=corrected,
+            hallucinated=False,
             document=f"{split}/{record['doc_id']}",
         )
-
-    return collect(_defacto(path, split), rows)
-
-
-def defacto_corrections(path: Path, split: str) -> Loaded:
-    """Load the human corrections of DeFacto's erroneous summaries as faithful rows."""
-
-    def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
-        corrected = record["feedback"]["summary"]
-        if record["has_error"] and corrected.strip():
-            yield Row(
-                dataset=f"defacto-{split}-corrected",
-                id=f"{split}/{record['doc_id']}/corrected",
-                source=record["article"],
-                response=corrected,
-                hallucinated=False,
-                document=f"{split}/{record['doc_id']}",
-            )
-
-    return collect(_defacto(path, split), rows)
-
-
-def _defacto(path: Path, split: str) -> list[Any]:
-    hint = "the DeFacto release, github.com/microsoft/DeFacto, data/"
-    return read_jsonl(locate(folder(path), f"{split}.jsonl", hint=hint))
 
 
 def _defacto_kind(record: dict[str, Any]) -> str | None:
@@ -249,73 +220,3 @@ def _defacto_kind(record: dict[str, Any]) -> str | None:
     if record["intrinsic_error"] and record["extrinsic_error"]:
         return "both"
     return "intrinsic" if record["intrinsic_error"] else "extrinsic"
-
-
-def load_tofueval(path: Path, corpora: Sequence[str] = TOFUEVAL_CORPORA) -> Loaded:
-    """Load TofuEval: topic-focused summaries of MediaSum and MeetingBank dialogues (1,777 rows).
-
-    The release holds no dialogues. Put them into `transcripts/` next to the annotation files, or
-    name their folder in HALLDETECT_TRANSCRIPTS. One of these formats is read:
-
-    - `{mediasum,meetingbank}_{dev,test}_doc.csv` as TofuEval's own recipe writes them
-      (`doc_id` or `meeting_id`, `source`);
-    - `news_dialogue.json`, the MediaSum release (large: the CSV files need less memory);
-    - `<document id>.txt`.
-
-    A summary is all rows of one (document, topic, model), in sentence order; it is hallucinated
-    if any sentence is labelled "no". The publishers forbid training on it.
-    """
-    transcripts = _transcripts(path)
-    parts = [(corpus, split) for corpus in corpora for split in TOFUEVAL_SPLITS]
-    return join(_tofueval(path, corpus, split, transcripts) for corpus, split in parts)
-
-
-def _tofueval(path: Path, corpus: str, split: str, transcripts: dict[str, str]) -> Loaded:
-    hint = "the TofuEval release, github.com/amazon-science/tofueval, factual_consistency/"
-    groups: dict[Key, list[dict[str, str]]] = defaultdict(list)
-    for record in read_csv(locate(folder(path), f"{corpus}_factual_eval_{split}.csv", hint=hint)):
-        keys = (record.get("doc_id", ""), record.get("topic", ""), record.get("model_name", ""))
-        groups[keys].append(record)
-
-    def rows(_: int, group: tuple[Key, list[dict[str, str]]]) -> Iterable[Row]:
-        (document, topic, model), records = group
-        if document not in transcripts:
-            raise Unusable(f"no transcript of {document}")
-        ordered = sorted(records, key=lambda record: int(record["sent_idx"]))
-        sentences = tuple((item["summ_sent"], item["sent_label"] == "no") for item in ordered)
-        types = {kind.strip() for item in ordered for kind in item["type"].split(",")} - {""}
-        yield Row(
-            dataset=f"tofueval-{corpus}",
-            id=f"{document}/{topic}/{model}",
-            source=transcripts[document],
-            response=" ".join(text for text, _ in sentences),
-            hallucinated=any(wrong for _, wrong in sentences),
-            sentences=sentences,
-            kind="+".join(sorted(types)).lower() or None,
-            document=document,
-        )
-
-    return collect(groups.items(), rows)
-
-
-def _transcripts(path: Path) -> dict[str, str]:
-    """Return TofuEval's dialogues by document id."""
-    named = os.environ.get(TRANSCRIPTS)
-    place = Path(named) if named else folder(path) / "transcripts"
-    if not place.is_dir():
-        raise InputError(
-            f"TofuEval comes without its dialogues and {place} is not a folder: put the MediaSum "
-            f"and MeetingBank transcripts there as <document id>.txt or *_doc.csv, or set "
-            f"{TRANSCRIPTS}"
-        )
-    texts = {file.stem: file.read_text(encoding="utf-8") for file in sorted(place.glob("*.txt"))}
-    for file in sorted(place.glob("*_doc.csv")):
-        for record in read_csv(file):
-            key = record.get("doc_id") or record.get("meeting_id")
-            if key and record.get("source"):
-                texts[key] = record["source"]
-    if (place / "news_dialogue.json").is_file():
-        for dialogue in read_json(place / "news_dialogue.json"):
-            turns = zip(dialogue["speaker"], dialogue["utt"], strict=False)
-            texts.setdefault(dialogue["id"], "\n".join(f"{who}: {said}" for who, said in turns))
-    return texts

@@ -1,7 +1,6 @@
 """Answers of language models to retrieved passages: RAGTruth and MEMERAG.
 
-Every loader takes the folder of the publisher's release. Records of RAGTruth stay JSON, the form in
-which users pass them.
+Records of RAGTruth stay JSON, the form in which users pass them.
 """
 
 from __future__ import annotations
@@ -14,24 +13,24 @@ from typing import Any
 
 from halldetect.reading.sentences import sentences
 from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect
-from halldetect_bench.datasets.readers import folder, locate, read_jsonl
+from halldetect_bench.datasets.readers import from_file, locate, read_jsonl
 
-RAGTRUTH_TASKS = ("qa", "summary", "data2txt")
+RAGTRUTH_SELECTIONS = ("qa", "summary", "data2txt", "qa-train", "summary-train")
 MEMERAG_LANGUAGES = ("en", "de", "es", "fr", "hi")
 
 
-def load_ragtruth(path: Path, split: str = "test") -> Loaded:
+def load_ragtruth(path: Path, part: str = "test") -> Loaded:
     """Load the release of RAGTruth: `response.jsonl` and `source_info.jsonl`.
 
     A response is hallucinated if people marked any span; `kind` joins the span types.
     """
     hint = "the RAGTruth release, github.com/ParticleMedia/RAGTruth, dataset/"
-    responses = read_jsonl(locate(folder(path), "response.jsonl", hint=hint))
-    information = read_jsonl(locate(folder(path), "source_info.jsonl", hint=hint))
+    responses = read_jsonl(locate(path, "response.jsonl", hint=hint))
+    information = read_jsonl(locate(path, "source_info.jsonl", hint=hint))
     sources = {str(item["source_id"]): item for item in information if "source_id" in item}
 
     def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
-        if record["split"] != split:
+        if record["split"] != part:
             return
         key = str(record["source_id"])
         if key not in sources:
@@ -42,31 +41,26 @@ def load_ragtruth(path: Path, split: str = "test") -> Loaded:
     return collect(responses, rows)
 
 
-def load_ragtruth_selection(path: Path, task: str, part: str = "test") -> Loaded:
-    """Load FaithJudge's selection of RAGTruth: six answers to each source.
+def load_ragtruth_selection(path: Path, part: str = "") -> Loaded:
+    """Load FaithJudge's selection of RAGTruth: six answers to each source of a task.
 
     Half of the sources of "qa" and "summary" were trained on: those whose text has an even CRC-32.
-    "data2txt" was never trained on.
-
-    Args:
-        path: The folder.
-        task: One of `RAGTRUTH_TASKS`.
-        part: "test" for the rows that were not trained on, "train" for the others.
+    They are the parts "qa-train" and "summary-train". "data2txt" was never trained on.
     """
+    task, _, wanted = part.partition("-")
     hint = "FaithJudge, github.com/vectara/FaithJudge"
-    records = read_jsonl(locate(path, f"ragtruth_{task}.jsonl", hint=hint))
 
     def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
         source, _question = _source(record["source"])
         trained = task != "data2txt" and zlib.crc32(source.encode()) % 2 == 0
-        if trained is not (part == "train"):
+        if trained is not (wanted == "train"):
             return
-        name = f"ragtruth-selection-{task}" + ("-train" if trained else "")
+        key = str(record["source_id"])
         for place, answer in enumerate(record["responses"]):
-            key = str(record["source_id"])
+            name = f"ragtruth-selection-{part}"
             yield _marked(name, f"{key}/{place}", key, record["source"], answer)
 
-    return collect(records, rows)
+    return collect(read_jsonl(locate(path, f"ragtruth_{task}.jsonl", hint=hint)), rows)
 
 
 def _marked(name: str, id: str, document: str, given: Any, record: dict[str, Any]) -> Row:
@@ -105,28 +99,24 @@ def by_spans(text: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[str, bo
     )
 
 
-def load_memerag(path: Path, language: str) -> Loaded:
+@from_file("{}.jsonl", hint="github.com/amazon-science/MEMERAG")
+def load_memerag(language: str, _: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load MEMERAG: answers to questions on passages, with labels of experts per sentence.
 
     Answers with a sentence that the experts found hard to judge are dropped. For evaluation only.
     """
-    hint = "github.com/amazon-science/MEMERAG"
     states = {"Supported": False, "Not Supported": True}
-
-    def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
-        parts = [(part["sentence"], states.get(part["factuality"])) for part in record["answer"]]
-        marked = tuple((text, wrong) for text, wrong in parts if wrong is not None)
-        if len(marked) < len(parts):
-            raise Unusable("a sentence without a clear label")
-        yield Row(
-            dataset=f"memerag-{language}",
-            id=str(record["query_id"]),
-            source=tuple(passage["text"] for passage in record["context"]),
-            response=" ".join(text for text, _ in marked),
-            hallucinated=any(wrong for _, wrong in marked),
-            sentences=marked,
-            document=str(record["query_id"]),
-            question=record["query"],
-        )
-
-    return collect(read_jsonl(locate(path, f"{language}.jsonl", hint=hint)), rows)
+    parts = [(part["sentence"], states.get(part["factuality"])) for part in record["answer"]]
+    marked = tuple((text, wrong) for text, wrong in parts if wrong is not None)
+    if len(marked) < len(parts):
+        raise Unusable("a sentence without a clear label")
+    yield Row(
+        dataset=f"memerag-{language}",
+        id=str(record["query_id"]),
+        source=tuple(passage["text"] for passage in record["context"]),
+        response=" ".join(text for text, _ in marked),
+        hallucinated=any(wrong for _, wrong in marked),
+        sentences=marked,
+        document=str(record["query_id"]),
+        question=record["query"],
+    )

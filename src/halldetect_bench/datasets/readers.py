@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from halldetect.errors import InputError, MissingExtra
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect
 
 
 def locate(path: Path, *names: str, hint: str) -> Path:
-    """Return the file of a dataset.
+    """Return the first existing file of these names in a folder.
 
-    Args:
-        path: the file itself, or the folder that holds it.
-        names: possible names; the first existing file is used.
-        hint: where to get the file, for the error message.
+    The `hint` says where to get the file, for the error message.
     """
-    if path.is_file():
-        return path
     for name in names:
         if (path / name).is_file():
             return path / name
@@ -27,9 +25,28 @@ def locate(path: Path, *names: str, hint: str) -> Path:
     raise InputError(f"{path / names[0]} does not exist: put {wanted} there ({hint})")
 
 
-def folder(path: Path) -> Path:
-    """Return the folder of a dataset of several files, given the folder or one of the files."""
-    return path.parent if path.is_file() else path
+class Loader(Protocol):
+    """Loads a dataset, or a named part of one, from the folder of the publisher's release."""
+
+    def __call__(self, path: Path, part: str = "") -> Loaded:
+        """Return the rows of the folder `path`."""
+
+
+def from_file(*names: str, hint: str) -> Callable[[Callable[..., Iterable[Row]]], Loader]:
+    """Turn a function of a record into a loader of the first existing file.
+
+    The function gets the position of a record, from 1, and the record. If the file names have a
+    place for the part of the dataset, `{}`, the part comes first.
+    """
+
+    def loader(parse: Callable[..., Iterable[Row]]) -> Loader:
+        def load(path: Path, part: str = "") -> Loaded:
+            file = locate(path, *(name.format(part) for name in names), hint=hint)
+            return collect(read_table_file(file), partial(parse, part) if part else parse)
+
+        return load
+
+    return loader
 
 
 def read_json(path: Path) -> Any:

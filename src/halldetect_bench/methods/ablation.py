@@ -43,12 +43,9 @@ _NINE = (0, 4, 7, 5)
 
 
 def score_from_maxima(claims: Sequence[ScaleMaxima], scoring: str, scales: Sequence[int]) -> float:
-    """Return the hallucination score of a response.
+    """Return the hallucination score of a response from the maxima of its claims on some scales.
 
-    Args:
-        claims: The maxima of each claim.
-        scoring: `fed` (the paper's score) or `support` (1 - the least support, as the product).
-        scales: The scales to use.
+    The scoring is `fed` (the paper's score) or `support` (1 - the least support, as the product).
     """
     best = [_maxima([seen[str(m)] for m in scales if str(m) in seen]) for seen in claims]
     if scoring == "fed":
@@ -66,13 +63,7 @@ class Ablation:
     name = "ablation"
 
     def __init__(self, extractor: Extractor | None, verifier: Verifier) -> None:
-        """Keep the models.
-
-        Args:
-            extractor: Writes the claims; None takes the sentences, as the product does.
-            verifier: Judges them.
-        """
-        self.extractor = extractor
+        self.extractor = extractor  # None takes the sentences, as the product does
         self.verifier = verifier
         self.calibration = Calibration.from_mapping(verifier.description.get("calibration") or {})
 
@@ -140,11 +131,7 @@ class Ablation:
 
 
 def variant_scores(item: Prediction) -> list[float]:
-    """Return the scores of a row under every variant, in the order of `VARIANTS`.
-
-    Args:
-        item: a prediction of the method `ablation` with a score.
-    """
+    """Return the scores of a row of the ablation under every variant, as in `VARIANTS`."""
     if "variants" in item.details:  # packed results hold the scores instead of the maxima
         stored = [float(value) for value in item.details["variants"]]
         return [stored[at] for at in _NINE] if len(stored) > len(VARIANTS) else stored
@@ -165,12 +152,7 @@ def verifier_of(results: Results) -> str:
 def ablation_scores(
     results: Sequence[Results], extractor: str, verifier: str
 ) -> dict[Variant, Mapping[str, Mapping[str, float]]]:
-    """Return the scores of each variant by dataset and row.
-
-    Args:
-        results: the results of the method `ablation`.
-        extractor, verifier: the names of the models to select.
-    """
+    """Return the scores of each variant by dataset and row, of ablations with these models."""
     found: dict[Variant, dict[str, Mapping[str, float]]] = {variant: {} for variant in VARIANTS}
     for one in results:
         if (extractor_of(one), verifier_of(one)) != (extractor, verifier):

@@ -49,11 +49,6 @@ class SelfCheck(PromptedMethod):
     """SelfCheck: the mean distance of the response to five samples of the model.
 
     A distance is 1 - the cosine of two vectors. A cosine below 0 counts as 0.
-
-    Args:
-        llm: the model that writes the samples.
-        embedder: the model that compares them.
-        seed: the seed of the first sample.
     """
 
     name = "selfcheck"

@@ -25,14 +25,7 @@ _EXTRA_TOKENS = 48
 
 
 class HallDetect:
-    """The detector, with any verifier and settings, or with the paper's method.
-
-    Args:
-        detector: the detector that checks the rows.
-        name: the name of the method in tables.
-    """
-
-    name: str
+    """The detector, with any verifier and settings, or with the paper's method."""
 
     def __init__(self, detector: Detector, name: str = "halldetect") -> None:
         self.detector = detector
@@ -74,12 +67,7 @@ def _scored(report: Report) -> Scored:
 
 
 class LlmExtractor:
-    """The paper's extractor on any language model of the evaluation, in batches.
-
-    Args:
-        llm: the model to ask.
-        seed: the seed of its answers.
-    """
+    """The paper's extractor on any language model of the evaluation, in batches."""
 
     def __init__(self, llm: Llm, *, seed: int = 0) -> None:
         self._llm = llm
@@ -109,12 +97,7 @@ class LlmExtractor:
         return limit > 0 and bool(prompt.prepare(block)) and (block, limit) not in self._known
 
     def draft(self, block: str, limit: int) -> Draft:
-        """Return the claims of a block, from `prepare` or from the model.
-
-        Args:
-            block: a response.
-            limit: the maximum number of claims.
-        """
+        """Return at most `limit` claims of a response, from `prepare` or from the model."""
         if not prompt.prepare(block) or limit < 1:
             return Draft(())
         reply = self._known.get((block, limit)) or self._asked([(block, limit)])[0]

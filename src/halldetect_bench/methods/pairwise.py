@@ -2,7 +2,8 @@
 
 They differ only in the parts of the source, the units of the response, and the combination of the
 judgements. `nli-only`, `summac-zs`, `summac-conv`, `minicheck` and `alignscore` follow the
-published methods of these names on a verifier of your choice.
+published methods of these names on a verifier of your choice. `one-prompt` judges the sentences
+together.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from importlib.resources import files
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halldetect.large.verifier import Group, LargeVerifier
 from halldetect.paper.contrast import judge_claims
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
@@ -33,14 +35,11 @@ from halldetect_bench.methods.method import Scored, documents
 
 HISTOGRAM_BINS = 50
 SUMMAC_LAYER = "summac_conv.json"
+NO_SENTENCE = "the response has no sentence to judge"
 
 
 class PairwiseMethod(ABC):
-    """The base class; subclasses define the parts, the units and the combination.
-
-    Args:
-        verifier: the model that judges pairs of a part and a unit.
-    """
+    """The base class; subclasses define the parts, the units and the combination."""
 
     name: str
 
@@ -56,18 +55,16 @@ class PairwiseMethod(ABC):
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         """Return the parts of the source; text that the verifier cannot read is cut off.
 
-        Args:
-            source: the documents of the source.
-            room: the tokens left for a part next to the longest unit of the response.
+        The longest unit of the response leaves `room` tokens for a part.
         """
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
         """Return the units of the response; by default its sentences."""
         return tuple(Claim(span.cut(response), span) for span in sentences(response))
 
-    @abstractmethod
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         """Return the support of a unit from its judgement against each part; higher is better."""
+        return max(item.entailment for item in probabilities)
 
     @abstractmethod
     def hallucination_score(self, supports: Sequence[float]) -> float:
@@ -96,7 +93,7 @@ class PairwiseMethod(ABC):
             seconds={"verify": seconds},
         )
         if not judged:
-            return Scored(None, "the response has no sentence to judge", cost=cost)
+            return Scored(None, NO_SENTENCE, cost=cost)
         supports = [
             self.support(item.probabilities) if item.probabilities else None for item in judged
         ]
@@ -121,24 +118,22 @@ class NliOnly(PairwiseMethod):
     name = "nli-only"
 
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
-        return whole_documents(source)
+        return tuple(
+            Window(document.text, index, Span(0, len(document.text)))
+            for index, document in enumerate(source)
+            if document.sentences
+        )
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
         text = response.strip()
         return (Claim(text, Span(0, len(text))),) if text else ()
 
-    def support(self, probabilities: Sequence[Probabilities]) -> float:
-        return max(item.entailment for item in probabilities)
-
     def hallucination_score(self, supports: Sequence[float]) -> float:
         return 1 - supports[0]
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        return super().score_many([_as_one_document(row) for row in rows])
-
-
-def _as_one_document(row: Row) -> Row:
-    return row if isinstance(row.source, str) else replace(row, source="\n\n".join(row.source))
+        joined = [replace(row, source="\n\n".join(documents(row))) for row in rows]
+        return super().score_many(joined)
 
 
 class SummacZs(PairwiseMethod):
@@ -152,7 +147,11 @@ class SummacZs(PairwiseMethod):
     name = "summac-zs"
 
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
-        return single_sentences(source)
+        return tuple(
+            Window(span.cut(document.text), index, span)
+            for index, document in enumerate(source)
+            for span in document.sentences
+        )
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         return max(item.entailment - (item.contradiction or 0.0) for item in probabilities)
@@ -161,36 +160,25 @@ class SummacZs(PairwiseMethod):
         return (1 - sum(supports) / len(supports)) / 2
 
 
-class SummacConv(PairwiseMethod):
+class SummacConv(SummacZs):
     """SummaC-Conv: SummaC-ZS with a fitted layer instead of the maximum.
 
     The layer reads the histogram of P(E) over all source sentences and has one weight per bin.
     The value of a sentence is the weighted sum, that of the response their mean, mapped to 0 to 1.
-    `python -m training.summac_conv` fits the layer on data with a licence for training, using the
-    verifier named in the layer.
-
-    Args:
-        verifier: the model that judges pairs.
-        layer: the fitted layer; by default that of the package.
+    The layer of the package was fitted on data with a licence for training, with the verifier that
+    it names (`training/base/README.md`).
     """
 
     name = "summac-conv"
 
     def __init__(self, verifier: Verifier, layer: dict[str, Any] | None = None) -> None:
         super().__init__(verifier)
-        self._given_layer = layer
-
-    @cached_property
-    def layer(self) -> dict[str, Any]:
-        """The weights, the offset, and the data they were fitted on."""
-        return self._given_layer or packaged_layer()
+        # The weights, the offset, and the data they were fitted on.
+        self.layer = layer or packaged_layer()
 
     @property
     def description(self) -> dict[str, Any]:
         return {**super().description, "layer": self.layer}
-
-    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
-        return single_sentences(source)
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         spread = histogram([item.entailment for item in probabilities])
@@ -204,23 +192,6 @@ def histogram(values: Sequence[float]) -> NDArray[np.float64]:
     """Return the number of values in each bin between 0 and 1."""
     counts, _ = np.histogram(np.clip(values, 0, 1), bins=HISTOGRAM_BINS, range=(0, 1))
     return counts.astype(np.float64)
-
-
-def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.float64] | None]:
-    """Return the mean histogram of each response's sentences; None if one cannot be judged.
-
-    Args:
-        rows: the responses with their sources.
-        verifier: the model that judges sentence against sentence.
-    """
-    method = SummacZs(verifier)
-    found: list[NDArray[np.float64] | None] = []
-    for row in rows:
-        judged = [item for _, item in method.judge(row)]
-        usable = judged and all(item.probabilities for item in judged)
-        spreads = [histogram([p.entailment for p in item.probabilities]) for item in judged]
-        found.append(np.mean(spreads, axis=0) if usable else None)
-    return found
 
 
 def packaged_layer() -> dict[str, Any]:
@@ -245,9 +216,6 @@ class _Chunked(PairwiseMethod):
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         return token_chunks(self.verifier, source, max(1, min(self.chunk_tokens, room)))
 
-    def support(self, probabilities: Sequence[Probabilities]) -> float:
-        return max(item.entailment for item in probabilities)
-
 
 class MiniCheck(_Chunked):
     """MiniCheck: chunks of 500 tokens; the worst sentence gives the score."""
@@ -269,34 +237,10 @@ class AlignScore(_Chunked):
         return 1 - sum(supports) / len(supports)
 
 
-def whole_documents(source: tuple[Document, ...]) -> tuple[Window, ...]:
-    """Return each document as one part."""
-    return tuple(
-        Window(document.text, index, Span(0, len(document.text)))
-        for index, document in enumerate(source)
-        if document.sentences
-    )
-
-
-def single_sentences(source: tuple[Document, ...]) -> tuple[Window, ...]:
-    """Return each sentence as one part."""
-    return tuple(
-        Window(span.cut(document.text), index, span)
-        for index, document in enumerate(source)
-        for span in document.sentences
-    )
-
-
 def token_chunks(
     verifier: Verifier, source: tuple[Document, ...], tokens: int
 ) -> tuple[Window, ...]:
-    """Return runs of whole sentences; a sentence longer than a chunk is a separate part.
-
-    Args:
-        verifier: the model that counts the tokens.
-        source: the documents of a source.
-        tokens: the size limit of a chunk.
-    """
+    """Return runs of whole sentences of up to so many tokens; a longer sentence is its own part."""
     parts: list[Window] = []
     for index, document in enumerate(source):
         text, spans = document.text, document.sentences
@@ -313,3 +257,68 @@ def token_chunks(
             span = Span(run[0].start, run[-1].end)
             parts.append(Window(span.cut(text), index, span))
     return tuple(parts)
+
+
+class OnePrompt:
+    """One call of the verifier `large` per response, with all its sentences in one prompt.
+
+    The prompt has the source, then every sentence with its question. The detector instead reads
+    each claim separately after the source. Answers are not written back into the prompt, so that
+    one pass gives all of them. The score is 1 - the least P(entailment) of the sentences.
+    """
+
+    name = "one-prompt"
+
+    def __init__(self, verifier: LargeVerifier) -> None:
+        self.verifier = verifier
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Return the method's name and the verifier's description."""
+        return {"name": self.name, "verifier": self.verifier.description}
+
+    def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+        """Answer the prompts of all rows together."""
+        start = time.perf_counter()
+        units = [[span.cut(row.response) for span in sentences(row.response)] for row in rows]
+        sources = ["\n\n".join(documents(row)) for row in rows]
+        found = self._answers(sources, units)
+        seconds = (time.perf_counter() - start) / max(1, len(rows))
+        return [_scored(*item, seconds) for item in zip(units, found, strict=True)]
+
+    def _answers(
+        self, sources: Sequence[str], units: Sequence[Sequence[str]]
+    ) -> list[tuple[list[Probabilities], int] | None]:
+        """Return the probabilities of each response's sentences and the tokens of its prompt."""
+        verifier = self.verifier
+        passages = verifier.prompt.passages(sources)
+        groups: dict[int, Group] = {}
+        for at, (passage, texts) in enumerate(zip(passages, units, strict=True)):
+            # An answer depends only on the text before it. So the prompt up to each question
+            # gives the same answer as one pass over the whole prompt.
+            claims = tuple(accumulate(verifier.prompt.claims(texts), lambda one, two: one + two))
+            if claims and len(passage) + len(claims[-1]) <= verifier.context:
+                groups[at] = Group(passage, claims)
+        logits = dict(zip(groups, verifier.backend.answer(list(groups.values())), strict=True))
+        return [
+            (
+                verifier.probabilities(logits[at]),
+                len(groups[at].passage) + len(groups[at].claims[-1]),
+            )
+            if at in groups
+            else None
+            for at in range(len(sources))
+        ]
+
+
+def _scored(
+    units: Sequence[str], answer: tuple[list[Probabilities], int] | None, seconds: float
+) -> Scored:
+    if not units:
+        return Scored(None, NO_SENTENCE)
+    if answer is None:
+        return Scored(None, "the prompt does not fit into the model's context")
+    probabilities, tokens = answer
+    cost = Cost(pairs_judged=len(units), verifier_tokens=tokens, seconds={"verify": seconds})
+    scores = [1 - item.entailment for item in probabilities]
+    return Scored(max(scores), None, tuple(zip(units, scores, strict=True)), cost)

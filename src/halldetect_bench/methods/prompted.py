@@ -59,12 +59,7 @@ def supported(statements: Sequence[tuple[str, str]]) -> Asking[list[bool]]:
 
 
 def split_claims(texts: Sequence[str], limit: int) -> Asking[list[tuple[str, ...]]]:
-    """Ask for the claims of texts; a text without claims is its own claim.
-
-    Args:
-        texts: the texts to split.
-        limit: the maximum number of claims per text.
-    """
+    """Ask for at most `limit` claims of each text; a text without claims is its own claim."""
     cleaned = [prompt.prepare(text) for text in texts]
     replies = yield [
         Question(prompt.messages(clean, limit), _CLAIM_TOKENS, stop=STOP) for clean in cleaned
@@ -77,24 +72,26 @@ def split_claims(texts: Sequence[str], limit: int) -> Asking[list[tuple[str, ...
 
 @dataclass(slots=True)
 class _Conversation:
-    """The questions of one row so far; `scored` when the row is done."""
+    """The open questions of one row and the replies so far; `scored` when the row is done."""
 
     asking: Asking[Scored]
     questions: list[Question]
     scored: Scored | None = None
-    cost: Cost = field(default_factory=Cost)
+    read: list[Reply] = field(default_factory=list)
+
+    def cost(self, seconds: float) -> Cost:
+        """Return the cost of the replies."""
+        return Cost(
+            generative_passes=len(self.read),
+            extractor_tokens_in=sum(reply.tokens_in for reply in self.read),
+            extractor_tokens_out=sum(reply.tokens_out for reply in self.read),
+            seconds={"generate": seconds},
+        )
 
     def go_on(self, replies: Sequence[Reply | TooLong] | None) -> None:
         """Pass the replies on (None at the start) and take the next questions, or the score."""
         try:
-            read = list(map(_fitting, replies or ()))
-            self.cost = replace(
-                self.cost,
-                generative_passes=self.cost.generative_passes + len(read),
-                extractor_tokens_in=self.cost.extractor_tokens_in + sum(r.tokens_in for r in read),
-                extractor_tokens_out=self.cost.extractor_tokens_out
-                + sum(r.tokens_out for r in read),
-            )
+            self.read += (read := list(map(_fitting, replies or ())))
             self.questions = next(self.asking) if replies is None else self.asking.send(read)
         except StopIteration as done:
             self.scored = done.value
@@ -142,12 +139,8 @@ class PromptedMethod(ABC):
             )
             for talk in open_talks:
                 talk.go_on([next(replies) for _ in talk.questions])
-        seconds = {"generate": (time.perf_counter() - start) / max(1, len(rows))}
-        return [
-            replace(talk.scored, cost=replace(talk.cost, seconds=seconds))
-            for talk in talks
-            if talk.scored is not None
-        ]
+        seconds = (time.perf_counter() - start) / max(1, len(rows))
+        return [replace(talk.scored, cost=talk.cost(seconds)) for talk in talks if talk.scored]
 
     def _asking(self, row: Row) -> Asking[Scored]:
         if not has_words(prompt.prepare(row.response)):
@@ -293,12 +286,7 @@ class FactScore(PromptedMethod):
 
 
 def split_passages(document: str, size: int) -> list[str]:
-    """Cut a document into runs of whole sentences.
-
-    Args:
-        document: a source text.
-        size: the approximate number of words of a passage.
-    """
+    """Cut a document into runs of whole sentences, of about `size` words."""
     found: list[str] = []
     filled = size
     for line in prompt.prepare(document).splitlines():
@@ -313,13 +301,7 @@ def split_passages(document: str, size: int) -> list[str]:
 
 
 def nearest(fact: str, passages: Sequence[str], count: int) -> list[str]:
-    """Return the passages that share the most content words with a fact, in source order.
-
-    Args:
-        fact: the statement to look up.
-        passages: the candidates.
-        count: the number of passages to return.
-    """
+    """Return the passages that share the most content words with a fact, in source order."""
     wanted = content_keys(fact)
     shared = [len(wanted & content_keys(passage)) for passage in passages]
     best = sorted(range(len(passages)), key=lambda at: (-shared[at], at))

@@ -82,12 +82,7 @@ class QaFactEval(PromptedMethod):
 
 
 def questions_of(text: str, sentence: str) -> list[tuple[str, str]]:
-    """Return the questions in a model's answer with their words, which must be in the sentence.
-
-    Args:
-        text: the model's lines.
-        sentence: the sentence they ask about.
-    """
+    """Return the questions in a model's answer with their words, which must be in the sentence."""
     found = []
     inside = f" {' '.join(_words(sentence))} "
     for line in text.splitlines():

@@ -47,12 +47,7 @@ def cosine(one: Embedding, other: Embedding) -> float:
 
 
 class SentenceEmbedder:
-    """A model of sentence-transformers.
-
-    Args:
-        spec: a folder, or `hf:NAME` for a model of the Hugging Face hub.
-        device: `cpu` or `cuda`; by default a GPU if available.
-    """
+    """A model of sentence-transformers: a folder, or `hf:NAME` for one of the Hugging Face hub."""
 
     def __init__(self, spec: str, *, device: str | None = None) -> None:
         self._name = spec.removeprefix(HUB)

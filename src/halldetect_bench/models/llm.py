@@ -42,13 +42,7 @@ class Reply:
 class Question:
     """A conversation with the parameters of its continuation.
 
-    Attributes:
-        messages: the turns so far.
-        max_tokens: the token limit of the answer.
-        temperature: 0 always takes the most likely token.
-        seed: the seed of the sampling.
-        schema: a JSON schema that the answer follows, unless it reaches the limit.
-        stop: a text that ends the answer.
+    The answer follows the JSON schema, unless it reaches the limit; the text `stop` ends it.
     """
 
     messages: Messages
@@ -76,13 +70,7 @@ class Llm(Protocol):
 
 
 class LlamaLlm:
-    """A GGUF model in llama.cpp, in this process.
-
-    Args:
-        model: a name of `halldetect models list` that is in the cache, or a .gguf file.
-        threads: by default the number of cores.
-        context: the tokens that the model reads.
-    """
+    """A GGUF model in llama.cpp, in this process; see `locate_model`."""
 
     def __init__(
         self, model: str | Path, *, threads: int | None = None, context: int = CONTEXT
@@ -159,8 +147,7 @@ def _reply(answer: Any) -> Reply | TooLong:
 def locate_model(model: str | Path) -> tuple[str, Path, str]:
     """Return the name, the file and the digest of a GGUF model.
 
-    Args:
-        model: a name of `halldetect models list` that is in the cache, or the path of a file.
+    It is given by its path, or by a name of `halldetect models list` that is in the cache.
     """
     if is_stored(model):
         name = str(model).lower()

@@ -19,17 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a run for its methods.
+    """The options of a run for its methods, as those of `bench run`.
 
-    Attributes:
-        configuration: the configuration of the detector; other methods take verifier, seed and
-            threads from it.
-        extractor: the name of the extractor for the methods `paper` and `ablation`.
-        llm: a GGUF model, by name or path, for the methods that ask a language model.
-        embedder: a model for sentence vectors; see `embedders.SentenceEmbedder`.
-        context: the tokens that the language model reads.
-        device: None for llama.cpp; `cpu` or `cuda` for PyTorch.
-        notice: called with each message for the user.
+    Methods other than the detector take verifier, seed and threads from its configuration. The
+    methods `paper` and `ablation` use the extractor. `notice` is called with each message for the
+    user.
     """
 
     configuration: Configuration = field(default_factory=Configuration)

@@ -26,13 +26,8 @@ class TransformersLlm:
     """A model in PyTorch, bf16 on a GPU and fp32 on a CPU, that answers questions in batches.
 
     A JSON schema restricts the answers. Supported are the schemas that the methods use: lists of
-    allowed words, and objects of those.
-
-    Args:
-        model: a name of `halldetect models list` that is in the cache, a .gguf file, or a folder
-            with a transformers model.
-        device: `cpu` or `cuda`; by default a GPU if available.
-        context: the tokens that the model reads.
+    allowed words, and objects of those. The model is a name of `halldetect models list` that is in
+    the cache, a .gguf file, or a folder with a transformers model.
     """
 
     def __init__(
@@ -195,12 +190,7 @@ def _drawing(questions: Sequence[Question]) -> Callable[[Any, Any], Any]:
 
 
 def steps_of(schema: Mapping[str, Any], ids: Callable[[str], Ids]) -> list[list[Ids]]:
-    """Return the texts that a schema allows: for each step, the possible continuations.
-
-    Args:
-        schema: a JSON schema of allowed words, or an object of those.
-        ids: the tokenizer of a text.
-    """
+    """Return the texts that a schema allows: for each step, the possible continuations."""
     if "enum" in schema:
         return [[ids(f'"{word}"') for word in schema["enum"]]]
     if schema.get("type") == "object":
@@ -214,12 +204,7 @@ def steps_of(schema: Mapping[str, Any], ids: Callable[[str], Ids]) -> list[list[
 
 
 def next_tokens(steps: Sequence[Sequence[Ids]], written: Ids) -> list[int]:
-    """Return the tokens that may follow; empty if the answer is complete.
-
-    Args:
-        steps: the steps of `steps_of`.
-        written: the answer so far.
-    """
+    """Return the tokens that may follow what is written; empty if the answer is complete."""
     for ways in steps:
         done = next((way for way in ways if written[: len(way)] == way), None)
         if done is None:

@@ -24,11 +24,9 @@ _MAX_POINTS = 100
 
 
 def curves(series: Sequence[tuple[str, Sequence[bool], Sequence[float]]], dataset: str) -> Markup:
-    """Draw ROC, precision and recall, and reliability of methods on one dataset.
+    """Draw ROC, precision and recall, and reliability on one dataset.
 
-    Args:
-        series: for each method its label, the gold labels, and the scores of the same rows.
-        dataset: its name.
+    The series have for each method its label, the gold labels, and the scores of the same rows.
     """
     arrays = [(name, np.array(gold), np.array(scores)) for name, gold, scores in series]
     panels = (
@@ -113,11 +111,7 @@ def _panel(title: str, across: str, up: str, lines: Sequence[Sequence[Point]]) -
 
 
 def accuracy_over_time(points: Sequence[tuple[str, float, float]]) -> Markup:
-    """Draw accuracy against seconds on a logarithmic axis, one mark per method.
-
-    Args:
-        points: the label, the seconds (above 0) and the accuracy of each method.
-    """
+    """Draw accuracy against seconds (above 0) on a logarithmic axis, one mark per method."""
     wide, height = 760, 320
     low = floor(min(log10(seconds) for _, seconds, _ in points))
     high = max(low + 1, -floor(-max(log10(seconds) for _, seconds, _ in points)))

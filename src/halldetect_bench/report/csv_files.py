@@ -7,85 +7,27 @@ import io
 from collections.abc import Iterable, Sequence
 
 from halldetect_bench.stats.cost import COUNTED
-from halldetect_bench.stats.resampling import METRICS, Figure
-from halldetect_bench.stats.tables import Tables
+from halldetect_bench.stats.resampling import COMPARED, METRICS, Figure
+from halldetect_bench.stats.tables import ABLATIONS, KINDS, SIZES, Cell, Tables
 
 
 def csv_files(tables: Tables) -> dict[str, str]:
     """Return the content of each file by name."""
+    reference = tables.evidence.reference
+    differences = ([method, reference, *rest] for method, *rest in tables.differences)
     return {
         "quality.csv": _csv(
-            ["rows of", "dataset", "method", "rows", *_parts(METRICS)], _quality(tables)
+            ["rows of", "dataset", "method", "rows", *METRICS], _quality(tables), METRICS
         ),
-        "differences.csv": _csv(
-            ["method", "less", "dataset", *_parts(("AUROC", "balanced accuracy"))],
-            (
-                [
-                    method,
-                    tables.evidence.reference,
-                    dataset,
-                    *_spread(one["AUROC"], one["balanced accuracy"]),
-                ]
-                for method, compared in tables.comparisons.items()
-                for dataset, one in {"mean": compared.means, **compared.by_dataset}.items()
-            ),
-        ),
-        "ablations.csv": _csv(
-            [
-                "claims",
-                "verifier",
-                "granularities",
-                "scoring",
-                "datasets",
-                "rows",
-                *_parts(("AUROC", "balanced accuracy")),
-            ],
-            (
-                [
-                    one.extractor,
-                    one.verifier,
-                    one.scales,
-                    one.scoring,
-                    one.datasets,
-                    one.rows,
-                    *_spread(one.auroc, one.balanced_accuracy),
-                ]
-                for one in tables.ablations
-            ),
-        ),
-        "sizes.csv": _csv(
-            ["by", "size", "rows", "datasets", *_parts(("AUROC",)), "pairs", "verifier tokens"],
-            (
-                [
-                    one.by,
-                    one.range,
-                    one.rows,
-                    one.datasets,
-                    *_spread(one.auroc),
-                    _rounded(one.pairs),
-                    _rounded(one.tokens),
-                ]
-                for one in tables.growth
-            ),
-        ),
-        "kinds.csv": _csv(
-            ["dataset", "kind", "rows", "recall"],
-            ([one.dataset, one.kind, one.rows, _rounded(one.recall)] for one in tables.kinds),
-        ),
+        "differences.csv": _csv(["method", "less", "dataset", *COMPARED], differences),
+        "ablations.csv": _csv(ABLATIONS, tables.ablations),
+        "sizes.csv": _csv(SIZES, tables.sizes),
+        "kinds.csv": _csv(KINDS, tables.kinds),
         "cost.csv": _csv(
             ["machine", "dataset", "method", "rows", *COUNTED, "seconds", "joules", "energy from"],
             (
-                [
-                    machine,
-                    dataset,
-                    method,
-                    cost.rows,
-                    *map(_rounded, cost.counted.values()),
-                    _rounded(cost.seconds),
-                    _rounded(cost.joules),
-                    cost.energy,
-                ]
-                for machine, dataset, method, cost in [
+                [*names, cost.rows, *cost.counted.values(), cost.seconds, cost.joules, cost.energy]
+                for *names, cost in [
                     *(("", "all", name, one.without_time()) for name, one in tables.costs.items()),
                     *((one.machine, one.dataset, one.method, one.cost) for one in tables.timed),
                 ]
@@ -94,34 +36,35 @@ def csv_files(tables: Tables) -> dict[str, str]:
     }
 
 
-def _quality(tables: Tables) -> Iterable[list[object]]:
+def _quality(tables: Tables) -> Iterable[list[Cell]]:
     evidence = tables.evidence
     for title, scope in (("shared", evidence.on_shared_rows), ("all", evidence.on_all_rows)):
         for method in scope.methods:
             if scope.shared:
-                means = [scope.mean(method, name) for name in METRICS]
-                yield [title, "mean", method, scope.count, *_spread(*means)]
+                means = (scope.mean(method, name) for name in METRICS)
+                yield [title, "mean", method, scope.count, *means]
             for dataset, rows in scope.rows.items():
                 if (dataset, method) in scope.measured:
-                    cells = [scope.cell(dataset, method, name) for name in METRICS]
-                    yield [title, dataset, method, len(rows.ids), *_spread(*cells)]
+                    cells = (scope.cell(dataset, method, name) for name in METRICS)
+                    yield [title, dataset, method, len(rows.ids), *cells]
 
 
-def _parts(names: Iterable[str]) -> list[str]:
-    return [f"{name}{part}" for name in names for part in ("", " low", " high")]
-
-
-def _spread(*found: Figure) -> list[object]:
-    return [_rounded(value) for one in found for value in (one.value, one.low, one.high)]
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
-
-
-def _csv(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _csv(
+    titles: Sequence[str], rows: Iterable[Sequence[Cell]], figures: Sequence[str] = COMPARED
+) -> str:
+    """Return a table as text; each column of `figures` becomes value, low and high."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(titles)
-    writer.writerows(rows)
+    parts = [("", " low", " high") if title in figures else ("",) for title in titles]
+    writer.writerow(
+        f"{title}{end}" for title, ends in zip(titles, parts, strict=True) for end in ends
+    )
+    for row in rows:
+        writer.writerow(value for cell in row for value in _values(cell))
     return out.getvalue()
+
+
+def _values(cell: Cell) -> list[object]:
+    if isinstance(cell, Figure):
+        return [value for part in (cell.value, cell.low, cell.high) for value in _values(part)]
+    return [round(cell, 6) if isinstance(cell, float) else cell]

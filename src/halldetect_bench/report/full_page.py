@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from halldetect_bench.report.blocks import Block, Chart, Heading, Paragraph, Table
 from halldetect_bench.report.charts import MAX_SERIES, accuracy_over_time, curves
 from halldetect_bench.report.summary import interval, number, summary_blocks
 from halldetect_bench.stats.answers import gain
 from halldetect_bench.stats.evidence import Evidence, Scope
-from halldetect_bench.stats.resampling import METRICS
-from halldetect_bench.stats.tables import Tables
+from halldetect_bench.stats.resampling import METRICS, Figure
+from halldetect_bench.stats.tables import ABLATIONS, DIFFERENCES, KINDS, SIZES, Cell, Tables
 
-_ABLATED = ("claims", "verifier", "granularities", "scoring")
+_DIGITS = {"pairs": 1, "verifier tokens": 0}
 
 
 def page_blocks(tables: Tables) -> list[Block]:
@@ -23,10 +25,38 @@ def page_blocks(tables: Tables) -> list[Block]:
         blocks += _quality(evidence.on_shared_rows, "Every figure, on the rows that all scored")
         if evidence.on_all_rows.count != evidence.on_shared_rows.count:
             blocks += _quality(evidence.on_all_rows, "Every figure, on all rows")
-        blocks += _differences(tables)
-    blocks += _ablations(tables)
-    blocks += _growth(tables)
-    blocks += _kinds(tables)
+        gains = [
+            [gain(cell) if isinstance(cell, Figure) else cell for cell in row]
+            for row in tables.differences
+        ]
+        blocks += _table(
+            f"Differences from {evidence.reference}",
+            "On the rows that both scored; a positive number is in favour of the method.",
+            DIFFERENCES,
+            gains,
+        )
+    blocks += _table(
+        "Ablations",
+        "Every pair judged: how claims are made, into how many groups the source is cut, how "
+        "judgements are added up. Means over the datasets of the ablation; compare lines with the "
+        "same rows.",
+        ABLATIONS,
+        tables.ablations,
+        4,
+    )
+    blocks += _table(
+        "By size",
+        f"`{evidence.reference}`. AUROC is the mean over the datasets that have at least ten "
+        "responses of each class of that size.",
+        SIZES,
+        tables.sizes,
+    )
+    blocks += _table(
+        "Recall by kind of error",
+        f"`{evidence.reference}`, as the publishers name the kinds.",
+        KINDS,
+        tables.kinds,
+    )
     if evidence.left_out:
         blocks.append(Heading("What was left out, and why"))
         blocks.append(Table(["file or method", "reason"], evidence.left_out, 2))
@@ -65,7 +95,7 @@ def _curves(evidence: Evidence) -> list[Block]:
         series = []
         for method in chosen:
             if (dataset, method) in scope.measured:
-                scores = evidence.scores(method)[dataset]
+                scores = evidence.scores[method][dataset]
                 series.append((method, rows.gold.tolist(), [scores[name] for name in rows.ids]))
         if series and 0 < rows.hallucinated < len(rows.ids):
             caption = f"{dataset}, {len(rows.ids):,} rows, {rows.hallucinated:,} hallucinated."
@@ -93,88 +123,19 @@ def _quality(scope: Scope, title: str) -> list[Block]:
     return [Heading(title), Table(["dataset", "method", "rows", *METRICS], rows, 2)]
 
 
-def _differences(tables: Tables) -> list[Block]:
-    rows = [
-        [method, dataset, *(gain(one[name]) for name in ("AUROC", "balanced accuracy"))]
-        for method, compared in tables.comparisons.items()
-        for dataset, one in {"mean": compared.means, **compared.by_dataset}.items()
-    ]
+def _table(
+    title: str, text: str, titles: Sequence[str], rows: Sequence[Sequence[Cell]], words: int = 2
+) -> list[Block]:
+    """Return a section with a table, or nothing if the table has no row."""
     if not rows:
         return []
-    return [
-        Heading(f"Differences from {tables.evidence.reference}"),
-        Paragraph("On the rows that both scored; a positive number is in favour of the method."),
-        Table(["method", "dataset", "AUROC", "balanced accuracy"], rows, 2),
-    ]
+    cells = [[_shown(*pair) for pair in zip(titles, row, strict=True)] for row in rows]
+    return [Heading(title), Paragraph(text), Table(titles, cells, words)]
 
 
-def _ablations(tables: Tables) -> list[Block]:
-    if not tables.ablations:
-        return []
-    return [
-        Heading("Ablations"),
-        Paragraph(
-            "Every pair judged: how claims are made, into how many groups the source is cut, how "
-            "judgements are added up. Means over the datasets of the ablation; compare lines "
-            "with the same rows."
-        ),
-        Table(
-            [*_ABLATED, "datasets", "rows", "AUROC", "balanced accuracy"],
-            [
-                [
-                    one.extractor,
-                    one.verifier,
-                    one.scales,
-                    one.scoring,
-                    str(one.datasets),
-                    f"{one.rows:,}",
-                    interval(one.auroc),
-                    interval(one.balanced_accuracy),
-                ]
-                for one in tables.ablations
-            ],
-            4,
-        ),
-    ]
-
-
-def _growth(tables: Tables) -> list[Block]:
-    if not tables.growth:
-        return []
-    return [
-        Heading("By size"),
-        Paragraph(
-            f"`{tables.evidence.reference}`. AUROC is the mean over the datasets that have at "
-            "least ten responses of each class of that size."
-        ),
-        Table(
-            ["by", "size", "rows", "datasets", "AUROC", "pairs", "verifier tokens"],
-            [
-                [
-                    one.by,
-                    one.range,
-                    f"{one.rows:,}",
-                    str(one.datasets),
-                    interval(one.auroc),
-                    number(one.pairs, 1),
-                    number(one.tokens, 0),
-                ]
-                for one in tables.growth
-            ],
-            2,
-        ),
-    ]
-
-
-def _kinds(tables: Tables) -> list[Block]:
-    if not tables.kinds:
-        return []
-    return [
-        Heading("Recall by kind of error"),
-        Paragraph(f"`{tables.evidence.reference}`, as the publishers name the kinds."),
-        Table(
-            ["dataset", "kind", "rows", "recall"],
-            [[one.dataset, one.kind, f"{one.rows:,}", number(one.recall)] for one in tables.kinds],
-            2,
-        ),
-    ]
+def _shown(title: str, cell: Cell) -> str:
+    if isinstance(cell, Figure):
+        return interval(cell)
+    if isinstance(cell, float):
+        return number(cell, _DIGITS.get(title, 3))
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)

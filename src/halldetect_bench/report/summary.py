@@ -7,7 +7,7 @@ from halldetect_bench.report.blocks import Block, Heading, Listing, Paragraph, T
 from halldetect_bench.stats.answers import gain
 from halldetect_bench.stats.cost import MeanCost
 from halldetect_bench.stats.evidence import Evidence, Scope, is_labelled_by_people
-from halldetect_bench.stats.resampling import THRESHOLD, Figure
+from halldetect_bench.stats.resampling import COMPARED, THRESHOLD, Figure
 from halldetect_bench.stats.selection import Settings, weights_of
 from halldetect_bench.stats.tables import Tables
 
@@ -99,12 +99,12 @@ def _means(tables: Tables) -> list[Block]:
         if shared.mean(method, "AUROC").value is None:  # a dataset is missing
             continue
         cells = [method]
-        cells += [interval(shared.mean(method, name)) for name in ("AUROC", "balanced accuracy")]
+        cells += [interval(shared.mean(method, name)) for name in COMPARED]
         cells.append(number(shared.mean(method, "F1").value))
         if both:
             cells += [
                 interval(every.mean(method, name)) if method in every.methods else NONE
-                for name in ("AUROC", "balanced accuracy")
+                for name in COMPARED
             ]
         cost = tables.costs[method]
         cells += [number(cost.counted["generative passes"], 1), number(cost.tokens, 0)]
@@ -120,11 +120,7 @@ def _means(tables: Tables) -> list[Block]:
         )
     text += ". Passes of a language model and tokens are per response."
     text += _of_all(len(rows), len(shared.methods))
-    return [
-        Heading("Means"),
-        Paragraph(text),
-        Table([*titles, "passes", "tokens"], rows),
-    ]
+    return [Heading("Means"), Paragraph(text), Table([*titles, "passes", "tokens"], rows)]
 
 
 def _of_all(shown: int, count: int) -> str:
@@ -147,15 +143,8 @@ def _matrix(evidence: Evidence) -> list[Block]:
     titles = [f"{name}{TRAINED if name in trained else ''}" for name in scope.rows]
     rows = [["rows", *(f"{len(one.ids):,}" for one in scope.rows.values())]]
     for method in _best(scope, evidence.reference, MAX_MATRIX):
-        rows.append(
-            [method]
-            + [
-                pair(
-                    scope.cell(name, method, "AUROC"), scope.cell(name, method, "balanced accuracy")
-                )
-                for name in scope.rows
-            ]
-        )
+        pairs = ([scope.cell(name, method, metric) for metric in COMPARED] for name in scope.rows)
+        rows.append([method, *(pair(*figures) for figures in pairs)])
     text = "AUROC / balanced accuracy on the rows that all methods scored."
     text += _of_all(len(rows) - 1, len(scope.methods))
     told = [f"{name}: {trained[name]}" for name in scope.rows if name in trained]
@@ -171,38 +160,27 @@ def _losses(tables: Tables) -> list[Block]:
     count = sum(len(one.by_dataset) for one in tables.comparisons.values())
     heading = Heading(f"Where {reference} loses")
     if not tables.losses:
-        return [
-            heading,
-            Paragraph(
-                f"In none of {count} comparisons is another method better by more than chance."
-            ),
-        ]
-    shown = tables.losses[:MAX_LOSSES]
-    worst = sorted(
-        (value, name)
-        for name in tables.evidence.on_shared_rows.rows
-        if (value := tables.evidence.on_shared_rows.cell(name, reference, "AUROC").value)
-        is not None
-    )[:3]
+        text = f"In none of {count} comparisons is another method better by more than chance."
+        return [heading, Paragraph(text)]
+    rest = " (all are in `differences.csv`)" if len(tables.losses) > MAX_LOSSES else ""
+    scope = tables.evidence.on_shared_rows
+    found = ((scope.cell(name, reference, "AUROC").value, name) for name in scope.rows)
+    worst = sorted((value, name) for value, name in found if value is not None)[:3]
     return [
         heading,
         Paragraph(
             f"In {len(tables.losses)} of {count} comparisons (a method on a dataset, the rows that "
             "both scored) another method has a higher AUROC and the 95 % interval of the "
             "difference excludes zero; about one in forty does so by chance. The greatest "
-            f"differences{_rest(len(tables.losses), len(shown))}. Its lowest AUROCs: "
+            f"differences{rest}. Its lowest AUROCs: "
             f"{', '.join(f'{name} {value:.3f}' for value, name in worst)}."
         ),
         Table(
             ["dataset", "method", "AUROC gained"],
-            [[one.dataset, one.method, gain(one.auroc)] for one in shown],
+            [[*names, gain(auroc)] for *names, auroc in tables.losses[:MAX_LOSSES]],
             2,
         ),
     ]
-
-
-def _rest(count: int, shown: int) -> str:
-    return "" if count <= shown else " (all are in `differences.csv`)"
 
 
 def _cost(tables: Tables) -> list[Block]:
@@ -295,12 +273,12 @@ def readme_block(tables: Tables) -> str:
     """Return the table of our verifiers and other methods, and the gain by decomposition."""
     evidence, scope = tables.evidence, tables.evidence.on_all_rows
     rows = []
-    ours = (evidence.reference, evidence.find("halldetect", verifier_name="large"))
+    ours = (evidence.reference, evidence.find("halldetect", "large"))
     methods = {one: "HallDetect" for one in ours if one in scope.methods}
     methods |= {
         one: name
         for kind, name in OTHERS.items()
-        if (one := evidence.find(kind, verifier_name="base")) in scope.methods
+        if (one := evidence.find(kind, "base")) in scope.methods
     }
     lines = [
         (f"QAGS-CNN/DM, {len(scope.rows[README_DATASET].ids)} rows", README_DATASET),

@@ -5,13 +5,13 @@ A question whose results are missing is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from halldetect_bench.methods.ablation import Variant, extractor_of
 from halldetect_bench.stats.cost import latency_sentences
-from halldetect_bench.stats.evidence import Compared, Evidence, Scores
-from halldetect_bench.stats.growth import Bin, growth
+from halldetect_bench.stats.evidence import Evidence, Scores, model_of
+from halldetect_bench.stats.growth import growth
 from halldetect_bench.stats.resampling import Figure
 from halldetect_bench.stats.sentence_level import sentence_quality
 
@@ -39,64 +39,61 @@ def gain(found: Figure) -> str:
 
 def answers(evidence: Evidence) -> list[Answer]:
     """Return every answer that the results give."""
-    asked: tuple[tuple[str, Callable[[], str | None]], ...] = (
-        ("What is decomposition worth?", lambda: _decomposition(evidence)),
-        ("Where does splitting pay?", lambda: _where_splitting_pays(evidence)),
-        ("What are windows worth?", lambda: _windows(evidence)),
-        ("What is the score of support worth?", lambda: _scoring(evidence)),
-        ("What is the larger verifier worth?", lambda: _large(evidence)),
-        ("Can all claims be judged in one prompt?", lambda: _one_prompt(evidence)),
+    asked: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
+        ("What is decomposition worth?", _decomposition),
+        ("Where does splitting pay?", _where_splitting_pays),
+        ("What are windows worth?", _windows),
+        ("What is the score of support worth?", _scoring),
+        ("What is the larger verifier worth?", _large),
+        ("Can all claims be judged in one prompt?", _one_prompt),
         (
             "Is chunked verification cheaper than one long-context call, or than reading the "
             "source once?",
-            lambda: latency_sentences(evidence) or None,
+            latency_sentences,
         ),
-        (
-            "How do accuracy and cost grow with the source and the claims?",
-            lambda: _growth(growth(evidence)),
-        ),
-        ("Does it find the wrong sentence?", lambda: _sentences(evidence)),
+        ("How do accuracy and cost grow with the source and the claims?", _growth),
+        ("Does it find the wrong sentence?", _sentences),
     )
-    found = ((question, answer()) for question, answer in asked)
-    return [Answer(question, text) for question, text in found if text is not None]
+    found = ((question, answer(evidence)) for question, answer in asked)
+    return [Answer(question, text) for question, text in found if text]
 
 
-def _both(compared: Compared) -> str:
-    auroc, accuracy = compared.means["AUROC"], compared.means["balanced accuracy"]
-    return f"{gain(auroc)} AUROC and {gain(accuracy)} balanced accuracy"
+def _gain(evidence: Evidence, first: Scores, second: Scores, text: str) -> str | None:
+    """Return a text with the gain of the second over the first in its {}, and their rows."""
+    found = evidence.compare(first, second)
+    if found is None:
+        return None
+    auroc, accuracy = found.means["AUROC"], found.means["balanced accuracy"]
+    gains = f"{gain(auroc)} AUROC and {gain(accuracy)} balanced accuracy"
+    return f"{text.format(gains)}, on {found.rows:,} rows."
 
 
 def _verifier(evidence: Evidence, method: str) -> str | None:
-    return (evidence.headers[method].method.get("verifier") or {}).get("name")
+    return model_of(evidence.headers[method].method, "verifier")
 
 
 def _on_whole(evidence: Evidence, method: str) -> str | None:
     """Return the method with one call on the whole texts and the same verifier, or None."""
-    verifier = _verifier(evidence, method)
-    return None if verifier is None else evidence.find("nli-only", verifier_name=verifier)
+    return evidence.find("nli-only", _verifier(evidence, method))
 
 
 def _decomposition(evidence: Evidence) -> str | None:
     parts = []
-    ours = [evidence.reference, evidence.find("halldetect", verifier_name="large")]
-    for method in dict.fromkeys(one for one in ours if one):
-        whole = _on_whole(evidence, method)
-        if whole is None:
-            continue
-        found = evidence.compare(evidence.scores(whole), evidence.scores(method))
-        if found is not None:
-            parts.append(
+    for method in dict.fromkeys([evidence.reference, evidence.find("halldetect", "large")]):
+        if method and (whole := _on_whole(evidence, method)):
+            text = (
                 f"With `{_verifier(evidence, method)}`, claims, windows and scoring together give "
-                f"{_both(found)} over one call on the whole texts, on {found.rows:,} rows"
+                "{} over one call on the whole texts"
             )
-    return ". ".join(parts) + "." if parts else None
+            parts.append(_gain(evidence, evidence.scores[whole], evidence.scores[method], text))
+    return " ".join(filter(None, parts))
 
 
 def _where_splitting_pays(evidence: Evidence) -> str | None:
     whole = _on_whole(evidence, evidence.reference) if evidence.reference else None
     if whole is None:
         return None
-    found = evidence.compare(evidence.scores(whole), evidence.scores(evidence.reference))
+    found = evidence.compare(evidence.scores[whole], evidence.scores[evidence.reference])
     if found is None:
         return None
     by_size = sorted(
@@ -111,70 +108,52 @@ def _where_splitting_pays(evidence: Evidence) -> str | None:
     )
 
 
-def _variants(evidence: Evidence) -> tuple[str, Mapping[Variant, Scores]] | None:
-    """Return the ablation with the claims of the reference method, or with sentences."""
+def _variants(evidence: Evidence, first: Variant, second: Variant, text: str) -> str | None:
+    """Compare variants of the ablation with the claims of the reference, or with sentences."""
     if not evidence.reference:
         return None
     method = evidence.headers[evidence.reference].method
     verifier = _verifier(evidence, evidence.reference)
     known = {extractor_of(one) for one in evidence.ablations}
-    for name in ((method.get("extractor") or {}).get("name"), "sentences"):
+    for name in (model_of(method, "extractor"), "sentences"):
         if name in known and verifier is not None:
-            scores = evidence.ablation(name, verifier)
+            scores = evidence.ablation(str(name), verifier)
             if scores[FULL]:
-                return name, scores
+                return _gain(evidence, scores[first], scores[second], text)
     return None
 
 
-def _compared(evidence: Evidence, first: Variant, second: Variant) -> Compared | None:
-    found = _variants(evidence)
-    return None if found is None else evidence.compare(found[1][first], found[1][second])
-
-
 def _windows(evidence: Evidence) -> str | None:
-    whole = _compared(evidence, WHOLE_SOURCE, FULL)
-    if whole is None:
-        return None
-    return (
-        f"Windows of five scales give {_both(whole)} over the whole source alone, every pair "
-        f"judged, on {whole.rows:,} rows."
-    )
+    text = "Windows of five scales give {} over the whole source alone, every pair judged"
+    return _variants(evidence, WHOLE_SOURCE, FULL, text)
 
 
 def _scoring(evidence: Evidence) -> str | None:
-    ours = _compared(evidence, FED, FULL)
-    if ours is None:
-        return None
-    return (
-        "Counting contradiction in the same window, and the worst claim (the default), gives "
-        f"{_both(ours)} over the paper's score (FED), every pair judged, on {ours.rows:,} rows."
+    text = (
+        "Counting contradiction in the same window, and the worst claim (the default), gives {} "
+        "over the paper's score (FED), every pair judged"
     )
+    return _variants(evidence, FED, FULL, text)
 
 
 def _large(evidence: Evidence) -> str | None:
-    large = evidence.find("halldetect", verifier_name="large")
-    if large is None or large == evidence.reference:
+    large, base = evidence.find("halldetect", "large"), evidence.reference
+    if large is None or large == base:
         return None
-    found = evidence.compare(evidence.scores(evidence.reference), evidence.scores(large))
-    return None if found is None else f"{_both(found)} over `base`, on {found.rows:,} rows."
+    return _gain(evidence, evidence.scores[base], evidence.scores[large], "{} over `base`")
 
 
 def _one_prompt(evidence: Evidence) -> str | None:
-    large = evidence.find("halldetect", verifier_name="large")
-    together = evidence.find("one-prompt", verifier_name="large")
+    large, together = (evidence.find(name, "large") for name in ("halldetect", "one-prompt"))
     if large is None or together is None:
         return None
-    found = evidence.compare(evidence.scores(large), evidence.scores(together))
-    if found is None:
-        return None
-    return (
-        f"`large` with all sentences of a response in one prompt: {_both(found)} against one claim "
-        f"at a time, on {found.rows:,} rows."
-    )
+    text = "`large` with all sentences of a response in one prompt: {} against one claim at a time"
+    return _gain(evidence, evidence.scores[large], evidence.scores[together], text)
 
 
-def _growth(bins: list[Bin]) -> str | None:
+def _growth(evidence: Evidence) -> str | None:
     parts = []
+    bins = growth(evidence)
     for by in dict.fromkeys(one.by for one in bins):
         known = [one for one in bins if one.by == by and one.auroc.value is not None]
         if len(known) > 1:
@@ -191,7 +170,7 @@ def _sentences(evidence: Evidence) -> str | None:
     parts = []
     for (dataset, method), cell in evidence.cells.items():
         if method == evidence.reference:
-            found = sentence_quality(list(cell.values()))
-            if found is not None and found.auroc is not None:
-                parts.append(f"{dataset} {found.auroc:.3f} ({found.scored:,} sentences)")
+            area, scored = sentence_quality(list(cell.values()))
+            if area is not None:
+                parts.append(f"{dataset} {area:.3f} ({scored:,} sentences)")
     return f"AUROC of its claims on labelled sentences: {', '.join(parts)}." if parts else None

@@ -1,14 +1,12 @@
-"""Metrics of binary detection; the hallucinated class is the positive one.
+"""AUROC and thresholds of binary detection; the hallucinated class is the positive one.
 
-A higher score means more hallucinated. An undefined metric (AUROC with a single class, precision
-with nothing flagged) gives None. `bench report` uses `resampling`, which computes many samples
-at once.
+A higher score means more hallucinated. `bench report` uses `resampling`, which computes many
+samples at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,47 +26,10 @@ TARGET = 0.8
 STEP = 0.001
 
 
-@dataclass(frozen=True, slots=True)
-class AtThreshold:
-    """The result of flagging every score at or above a threshold."""
-
-    threshold: float
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    balanced_accuracy: float | None
-
-
-def at_threshold(gold: Labels, scores: Scores, threshold: float = 0.5) -> AtThreshold:
-    """Return precision, recall, F1 and balanced accuracy at a threshold.
-
-    Args:
-        gold: True for each hallucinated row.
-        scores: the rows' scores.
-        threshold: scores at or above it are flagged.
-    """
-    truth, values = _arrays(gold, scores)
-    flagged = values >= threshold
-    tp, fp = int((flagged & truth).sum()), int((flagged & ~truth).sum())
-    fn, tn = int((~flagged & truth).sum()), int((~flagged & ~truth).sum())
-    recall, specificity = _share(tp, tp + fn), _share(tn, tn + fp)
-    return AtThreshold(
-        threshold=threshold,
-        precision=_share(tp, tp + fp),
-        recall=recall,
-        f1=_share(2 * tp, 2 * tp + fp + fn),
-        balanced_accuracy=None
-        if recall is None or specificity is None
-        else (recall + specificity) / 2,
-    )
-
-
 def auroc(gold: Labels, scores: Scores) -> float | None:
     """Return the share of pairs whose hallucinated response scores higher; ties count half.
 
-    Args:
-        gold: True for each hallucinated row.
-        scores: the rows' scores.
+    Without both classes in `gold` it is undefined, and the result None.
     """
     truth, values = _arrays(gold, scores)
     if truth.all() or not truth.any():
@@ -76,10 +37,6 @@ def auroc(gold: Labels, scores: Scores) -> float | None:
     right = np.sort(values[~truth])
     below, not_above = (np.searchsorted(right, values[truth], side) for side in ("left", "right"))
     return float((below + not_above).mean() / 2 / len(right))
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
 
 
 def _arrays(gold: Labels, scores: Scores) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -92,12 +49,7 @@ def _arrays(gold: Labels, scores: Scores) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def _curve(sets: Mapping[str, Scored], thresholds: Floats) -> tuple[Floats, Floats]:
-    """Return recall and false alarms at each threshold, as means over the sets.
-
-    Args:
-        sets: per set, labels and scores.
-        thresholds: the thresholds to try.
-    """
+    """Return recall and false alarms at each threshold, as means over the sets."""
     recall, alarms = [], []
     for wrong, scores in sets.values():
         flagged = scores[None, :] >= thresholds[:, None]
@@ -113,9 +65,6 @@ def fit_operating_points(sets: Mapping[str, Scored]) -> dict[str, float]:
     - balanced: the threshold with the greatest balanced accuracy.
     - precision: the lowest threshold at which 80 % of the flagged responses are hallucinated, for
       equal numbers of both classes; if there is no such threshold, the nearest to it.
-
-    Args:
-        sets: per set, labels and scores; each has responses of both labels.
     """
     thresholds = np.round(np.arange(STEP, 1.0, STEP), 6)
     recall, alarms = _curve(sets, thresholds)
@@ -137,12 +86,7 @@ def fit_operating_points(sets: Mapping[str, Scored]) -> dict[str, float]:
 
 
 def at_operating_point(sets: Mapping[str, Scored], threshold: float) -> dict[str, float]:
-    """Return the figures of a threshold, as means over the sets.
-
-    Args:
-        sets: per set, labels and scores.
-        threshold: scores at or above it are flagged.
-    """
+    """Return the figures of a threshold, as means over the sets."""
     recall, alarms = (float(values[0]) for values in _curve(sets, np.array([threshold])))
     return {
         "threshold": threshold,

@@ -9,7 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from halldetect_bench.predictions import Header, Prediction, Results
-from halldetect_bench.stats.evidence import Evidence
+from halldetect_bench.stats.evidence import Evidence, model_of
 from halldetect_bench.stats.method_labels import model_name
 from halldetect_bench.stats.resampling import SEED, Figure
 
@@ -33,10 +33,7 @@ ONE_CALL = ("nli-only", "one-prompt", "long-context", "llm-cot")
 class MeanCost:
     """Means over rows, answered or not.
 
-    Attributes:
-        counted: the counted work, by a name of `COUNTED`.
-        seconds, joules: None if not measured.
-        energy: the origin of the joules.
+    `counted` has the work by a name of `COUNTED`, and `energy` is the origin of the joules.
     """
 
     rows: int
@@ -57,7 +54,7 @@ class MeanCost:
 
 def mean_cost(predictions: Sequence[Prediction]) -> MeanCost:
     """Return the mean cost of a response over at least one prediction."""
-    timed = [sum(item.cost.get("seconds", {}).values()) for item in predictions]
+    timed = list(map(_seconds, predictions))
     measured = [
         item.resources
         for item in predictions
@@ -80,12 +77,9 @@ def mean_cost(predictions: Sequence[Prediction]) -> MeanCost:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A method on one machine.
+    """A method on one machine, which the name of a folder gives.
 
-    Attributes:
-        machine: the name of the folder.
-        dataset: the dataset of the rows.
-            times: the time relative to chunked verification with `base`, on the same rows.
+    `times` is the time relative to chunked verification with `base`, on the same rows.
     """
 
     machine: str
@@ -139,12 +133,8 @@ def latency_sentences(evidence: Evidence) -> str:
 
 def short_label(header: Header) -> str:
     """Return the method with the models it runs on."""
-    models = []
-    for role in ("verifier", "llm"):
-        name = (header.method.get(role) or {}).get("name")
-        if name:
-            models.append(model_name(name))
-    label = " ".join([str(header.method["name"]), *models])
+    models = (model_of(header.method, role) for role in ("verifier", "llm"))
+    label = " ".join([header.method["name"], *(model_name(name) for name in models if name)])
     if _is_drafted(header):
         label += f", claims of {model_name(header.method['extractor']['name'])}"
     return f"{label}, scores only" if _is_short(header) and not _is_drafted(header) else label
@@ -152,7 +142,7 @@ def short_label(header: Header) -> str:
 
 def _is_default(header: Header) -> bool:
     """Return True if this is the default detector, explanations included."""
-    verifier = (header.method.get("verifier") or {}).get("name")
+    verifier = model_of(header.method, "verifier")
     chunked = header.method["name"] == CHUNKED and verifier != "large"
     return chunked and not _is_drafted(header) and not _is_short(header)
 
@@ -169,9 +159,9 @@ def _is_short(header: Header) -> bool:
 
 def _times(base: Results, other: Results) -> Figure:
     """Return the ratio of the mean seconds on shared rows, with its interval over rows."""
-    ours = {item.id: _seconds(item.cost) for item in base.predictions}
+    ours = {item.id: _seconds(item) for item in base.predictions}
     pairs = np.array(
-        [(ours[item.id], _seconds(item.cost)) for item in other.predictions if item.id in ours]
+        [(ours[item.id], _seconds(item)) for item in other.predictions if item.id in ours]
     )
     if not len(pairs) or not pairs[:, 0].sum() or not pairs[:, 1].sum():
         return Figure(None)
@@ -182,6 +172,5 @@ def _times(base: Results, other: Results) -> Figure:
     return Figure(float(total[1] / total[0]), float(low), float(high))
 
 
-def _seconds(cost: dict[str, object]) -> float:
-    found = cost.get("seconds")
-    return float(sum(found.values())) if isinstance(found, dict) else 0.0
+def _seconds(item: Prediction) -> float:
+    return float(sum(item.cost.get("seconds", {}).values()))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError, InputError
@@ -39,11 +39,8 @@ _INERT = ("threads", "device", "fallback", "max_source", "max_response", "knowle
 class Scope:
     """Methods on the same rows of each dataset.
 
-    Attributes:
-        methods: their labels.
-        rows: the rows of each dataset.
-        measured: every metric of a dataset and method on all samples.
-        shared: the datasets of the means: those of the reference that people labelled.
+    `measured` has every metric of a dataset and method on all samples. The means are over the
+    `shared` datasets: those of the reference that people labelled.
     """
 
     methods: tuple[str, ...]
@@ -57,22 +54,12 @@ class Scope:
         return sum(len(self.rows[name].ids) for name in self.shared)
 
     def cell(self, dataset: str, method: str, metric: str) -> Figure:
-        """Return a metric of one method on one dataset.
-
-        Args:
-            dataset, method: their names.
-            metric: a name of `METRICS`.
-        """
+        """Return a metric, a name of `METRICS`, of one method on one dataset."""
         found = self.measured.get((dataset, method))
         return Figure(None) if found is None else figure(found[metric])
 
     def mean(self, method: str, metric: str) -> Figure:
-        """Return the mean of a metric over the shared datasets; None if one is missing.
-
-        Args:
-            method: its label.
-            metric: a name of `METRICS`.
-        """
+        """Return the mean of a metric over the shared datasets; None if one is missing."""
         if not self.shared or any((name, method) not in self.measured for name in self.shared):
             return Figure(None)
         return figure(mean([self.measured[name, method][metric] for name in self.shared]))
@@ -80,13 +67,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The gain of the second method over the first, on the rows that both scored.
-
-    Attributes:
-        rows: the number of rows of the means.
-        means: the mean difference over the datasets that people labelled, by metric.
-        by_dataset: the difference on each dataset, by metric.
-    """
+    """Figures by metric: `means` over `rows` that people labelled, and those of each dataset."""
 
     rows: int
     means: Mapping[str, Figure]
@@ -146,7 +127,10 @@ class Evidence:
         for one in chosen.kept:
             self._rows[one.header.dataset].update({item.id: item for item in one.predictions})
         self.reference = self._reference(reference)
-        self._scores = {label: self._scores_of(label) for label in self.methods}
+        self.scores: dict[str, dict[str, dict[str, float]]] = {label: {} for label in self.methods}
+        for (name, label), cell in self.cells.items():
+            known = {at: item.score for at, item in cell.items() if item.score is not None}
+            self.scores[label][name] = known
         self._known_rows: dict[tuple[str, frozenset[str]], Rows] = {}
         self._known_figures: dict[tuple[int, int], tuple[dict[str, Values], object]] = {}
         self._ablated: dict[tuple[str, str], dict[Variant, Scores]] = {}
@@ -180,23 +164,11 @@ class Evidence:
         }
         return {**stated, **self.settings.trained_on}
 
-    def size(self, dataset: str) -> int:
-        """Return the number of rows of a dataset that any file has."""
-        return len(self._rows[dataset])
-
-    def find(self, name: str, **settings: object) -> str | None:
-        """Return the first method of a name whose description has these settings.
-
-        Args:
-            name: the name of the method.
-            settings: dotted keys with `_` for `.`, such as `verifier_name`.
-        """
+    def find(self, name: str, verifier: str | None) -> str | None:
+        """Return the first method of a name with a verifier; None without one."""
         for label in self.methods:
             method = self.headers[label].method
-            if method["name"] == name and all(
-                (method.get(key.partition("_")[0]) or {}).get(key.partition("_")[2]) == value
-                for key, value in settings.items()
-            ):
+            if verifier and method["name"] == name and model_of(method, "verifier") == verifier:
                 return label
         return None
 
@@ -205,24 +177,10 @@ class Evidence:
 
         def models(one: Header) -> list[object]:
             roles = ("verifier", "llm", "extractor")
-            return [
-                one.method["name"],
-                *((one.method.get(role) or {}).get("name") for role in roles),
-            ]
+            return [one.method["name"], *(model_of(one.method, role) for role in roles)]
 
         wanted = models(header)
         return next((name for name in self.methods if models(self.headers[name]) == wanted), None)
-
-    def scores(self, method: str) -> Scores:
-        """Return the scores of a method."""
-        return self._scores[method]
-
-    def _scores_of(self, method: str) -> Scores:
-        return {
-            name: {at: item.score for at, item in found.items() if item.score is not None}
-            for (name, label), found in self.cells.items()
-            if label == method
-        }
 
     def ablation(self, extractor: str, verifier: str) -> Mapping[Variant, Scores]:
         """Return the scores of every variant of an ablation; empty if it was not run."""
@@ -244,14 +202,14 @@ class Evidence:
             tuple(
                 label
                 for label in self.methods
-                if all(len(self.cells.get((name, label), ())) == self.size(name) for name in wanted)
+                if all(len(self.cells.get((n, label), ())) == len(self._rows[n]) for n in wanted)
             )
         )
 
     def _scope(self, methods: tuple[str, ...]) -> Scope:
         rows: dict[str, Rows] = {}
         measured: dict[tuple[str, str], Mapping[str, Values]] = {}
-        scores = {label: self.scores(label) for label in methods}
+        scores = self.scores
         for dataset in self.datasets:
             present = [label for label in methods if dataset in scores[label]]
             found = self._shared([scores[label][dataset] for label in present], dataset)
@@ -291,17 +249,11 @@ class Evidence:
             self._known_figures[key] = (figures(rows, scores), scores)
         return self._known_figures[key][0]
 
-    def compare(self, first: Scores, second: Scores) -> Compared | None:
-        """Return the second method minus the first; None if they share no rows."""
-        return self._summed([first, second])
+    def compare(self, *methods: Scores) -> Compared | None:
+        """Return the figures of one method, or the second's minus the first's; None without rows.
 
-    def means_of(self, scores: Scores) -> Compared:
-        """Return the figures of one method on all its rows, with their means over the datasets."""
-        found = self._summed([scores])
-        return Compared(0, dict.fromkeys(METRICS, Figure(None)), {}) if found is None else found
-
-    def _summed(self, methods: Sequence[Scores]) -> Compared | None:
-        """Return the figures of one method, or the second's minus the first's."""
+        Two methods are compared on the rows that both scored.
+        """
         found: dict[str, dict[str, Values]] = {}
         count = 0
         for dataset in self.datasets:
@@ -343,19 +295,19 @@ def _name(one: Results) -> str:
     return name
 
 
+def model_of(method: Mapping[str, Any], role: str) -> str | None:
+    """Return the name of the model that has a role in a method, or None."""
+    name = (method.get(role) or {}).get("name")
+    return None if name is None else str(name)
+
+
 def _distance(header: Header) -> tuple[int, bool]:
     """Return the number of options that differ from the default configuration."""
-    default = Configuration()
+    default = Configuration().to_dict()
     found = header.method.get("configuration", {})
     differing = sum(
-        found.get(option.name, getattr(default, option.name))
-        not in (getattr(default, option.name), _listed(getattr(default, option.name)))
-        for option in fields(Configuration)
-        if option.name not in (*_INERT, "verifier")
+        found.get(name, value) != value
+        for name, value in default.items()
+        if name not in (*_INERT, "verifier")
     )
-    verifier = (header.method.get("verifier") or {}).get("name")
-    return differing, verifier != "base"
-
-
-def _listed(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
+    return differing, model_of(header.method, "verifier") != "base"

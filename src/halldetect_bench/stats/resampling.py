@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 SAMPLES = 500
 SEED = 0
 THRESHOLD = 0.5
-METRICS = ("AUROC", "balanced accuracy", "precision", "recall", "F1")
+# The metrics of a comparison, and all.
+COMPARED = ("AUROC", "balanced accuracy")
+METRICS = (*COMPARED, "precision", "recall", "F1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +40,11 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows of one dataset.
+    """Rows of one dataset; `gold` is True for each hallucinated row.
 
-    Attributes:
-        dataset: its name.
-        ids: the ids of the rows.
-        gold: True for each hallucinated row.
-        weights: the count of each row in each sample; the first line counts every row once.
+    `weights` has the count of each row in each sample; the first line counts every row once.
     """
 
-    dataset: str
     ids: tuple[str, ...]
     gold: NDArray[np.bool_]
     weights: NDArray[np.float32]
@@ -59,18 +56,11 @@ class Rows:
 
 
 def rows_of(dataset: str, predictions: Sequence[Prediction], samples: int = SAMPLES) -> Rows:
-    """Return the rows of predictions that have a label, with samples of their documents.
-
-    Args:
-        dataset: its name.
-        predictions: one for each row.
-        samples: how many to draw.
-    """
+    """Return the rows of predictions that have a label, with samples of their documents."""
     labelled = sorted(
         (item for item in predictions if item.gold is not None), key=lambda one: one.id
     )
     return Rows(
-        dataset,
         tuple(item.id for item in labelled),
         np.array([bool(item.gold) for item in labelled]),
         draw_documents(dataset, [item.document for item in labelled], samples),
@@ -92,29 +82,8 @@ def draw_documents(
     return found
 
 
-def intervals(
-    gold: Sequence[bool], scores: Sequence[float], samples: int = SAMPLES
-) -> dict[str, Figure]:
-    """Return every metric with its interval, for rows that do not share a document.
-
-    Args:
-        gold: True for each hallucinated row.
-        scores: the scores of the rows.
-        samples: how many to draw.
-    """
-    ids = tuple(f"{at:09}" for at in range(len(gold)))
-    rows = Rows("", ids, np.asarray(gold, dtype=bool), draw_documents("", ids, samples))
-    measured = figures(rows, dict(zip(ids, map(float, scores), strict=True)))
-    return {name: figure(values) for name, values in measured.items()}
-
-
 def figures(rows: Rows, scores: Mapping[str, float]) -> dict[str, Values]:
-    """Return every metric on every sample; nan if undefined.
-
-    Args:
-        rows: the rows.
-        scores: the score of every row, by id.
-    """
+    """Return every metric on every sample, from the scores by id; nan if undefined."""
     values = np.array([scores[name] for name in rows.ids])
     return {"AUROC": _auroc(rows, values), **_at_threshold(rows, values)}
 

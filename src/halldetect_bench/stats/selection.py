@@ -2,10 +2,10 @@
 
 A folder of results may hold `settings.toml`:
 
-        title = "..."            # the title of the report
-        notes = ["..."]          # paragraphs at the start of the report
-        min_rows = 200           # files with fewer rows are left out, unless the set has no more
-        [weights]                # the digests of the reported weights, by verifier
+    title = "..."            # the title of the report
+    notes = ["..."]          # paragraphs at the start of the report
+    min_rows = 200           # files with fewer rows are left out, unless the set has no more
+    [weights]                # the digests of the reported weights, by verifier
     base = ["..."]
     [shipped]                # the digests of newer, shipped weights, by verifier
     base = "..."
@@ -19,7 +19,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from halldetect.errors import InputError
 from halldetect_bench.predictions import Header, Results
@@ -64,10 +63,6 @@ def read_settings(folder: Path) -> Settings:
 def select(results: Sequence[Results], settings: Settings) -> Selection:
     """Return the results of the weights that the settings name, with enough rows.
 
-    Args:
-        results: the results of a folder.
-        settings: the settings of the folder.
-
     Raises:
         InputError: if two files disagree about a row, or if the weights of a verifier differ and
             the settings do not select any.
@@ -90,16 +85,15 @@ def select(results: Sequence[Results], settings: Settings) -> Selection:
 
 def weights_of(header: Header) -> dict[str, frozenset[str]]:
     """Return the digests of the verifiers of a file, by name."""
-    found: dict[str, frozenset[str]] = {}
     verifier = header.method.get("verifier")
-    if isinstance(verifier, dict):
-        digests = (str(value) for key, value in verifier.items() if _is_weights(key, value))
-        found[str(verifier.get("name"))] = frozenset(digests)
-    return found
-
-
-def _is_weights(key: str, value: Any) -> bool:
-    return "digest" in key and "tokenizer" not in key and isinstance(value, str)
+    if not isinstance(verifier, dict):
+        return {}
+    digests = frozenset(
+        value
+        for key, value in verifier.items()
+        if "digest" in key and "tokenizer" not in key and isinstance(value, str)
+    )
+    return {str(verifier.get("name")): digests}
 
 
 def _reason(one: Results, settings: Settings, size: int) -> str | None:

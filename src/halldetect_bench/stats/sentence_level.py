@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from halldetect_bench.predictions import Prediction
 from halldetect_bench.stats.classification_metrics import auroc
@@ -18,49 +17,26 @@ NEARLY_ALL = 0.8
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceQuality:
-    """`labelled` sentences, of which `scored` have a claim and `hallucinated` are wrong."""
-
-    labelled: int
-    scored: int
-    hallucinated: int
-    auroc: float | None
-
-
-def sentence_quality(predictions: Sequence[Prediction]) -> SentenceQuality | None:
-    """Return the quality on labelled sentences; None without such sentences or scored claims.
-
-    Args:
-        predictions: the predictions of one method on one dataset.
-    """
+def sentence_quality(predictions: Sequence[Prediction]) -> tuple[float | None, int]:
+    """Return the AUROC of a method on labelled sentences, and how many of them have a claim."""
     gold: list[bool] = []
     scores: list[float] = []
-    labelled = 0
     for item in predictions:
         found = sentence_scores(
             [text for text, _ in item.gold_claims],
             [(text, score) for text, score in item.claims if score is not None],
         )
-        labelled += len(found)
         for (_, wrong), score in zip(item.gold_claims, found, strict=True):
             if score is not None:
                 gold.append(bool(wrong))
                 scores.append(score)
-    if not scores:
-        return None
-    return SentenceQuality(labelled, len(scores), sum(gold), auroc(gold, scores))
+    return auroc(gold, scores), len(scores)
 
 
 def sentence_scores(
     sentences: Sequence[str], claims: Sequence[tuple[str, float]]
 ) -> list[float | None]:
-    """Return the score of each sentence: the highest of its claims; None without a claim.
-
-    Args:
-        sentences: the labelled sentences.
-        claims: texts with their scores.
-    """
+    """Return the score of each sentence: the highest of its claims; None without a claim."""
     found: list[float | None] = [None] * len(sentences)
     words = [_words(text) for text in sentences]
     for text, score in claims:

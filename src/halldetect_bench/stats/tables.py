@@ -1,49 +1,22 @@
-"""The tables of the report, as values: means, losses, ablations, differences, kinds of error."""
+"""The tables of the report, as values: comparisons, losses, ablations, sizes, kinds of error."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from halldetect_bench.methods.ablation import VARIANTS, extractor_of, verifier_of
 from halldetect_bench.stats.answers import Answer, answers
 from halldetect_bench.stats.cost import MeanCost, Timed, mean_cost, timed
 from halldetect_bench.stats.evidence import Compared, Evidence
-from halldetect_bench.stats.growth import Bin, growth
-from halldetect_bench.stats.resampling import THRESHOLD, Figure
+from halldetect_bench.stats.growth import growth
+from halldetect_bench.stats.resampling import COMPARED, THRESHOLD, Figure
 
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A dataset on which another method is significantly better than the reference."""
-
-    dataset: str
-    method: str
-    auroc: Figure
-
-
-@dataclass(frozen=True, slots=True)
-class AblationLine:
-    """A variant of HallDetect: mean AUROC and balanced accuracy over its datasets."""
-
-    extractor: str
-    verifier: str
-    scales: str
-    scoring: str
-    rows: int
-    datasets: int
-    auroc: Figure
-    balanced_accuracy: Figure
-
-
-@dataclass(frozen=True, slots=True)
-class KindRecall:
-    """The share of a kind of error that the reference flags."""
-
-    dataset: str
-    kind: str
-    rows: int
-    recall: float
+Cell = str | int | float | Figure | None
+# The titles of the tables that are on the page and in CSV files.
+ABLATIONS = ("claims", "verifier", "granularities", "scoring", "datasets", "rows", *COMPARED)
+SIZES = ("by", "size", "rows", "datasets", "AUROC", "pairs", "verifier tokens")
+KINDS = ("dataset", "kind", "rows", "recall")
+DIFFERENCES = ("method", "dataset", *COMPARED)
 
 
 class Tables:
@@ -63,34 +36,39 @@ class Tables:
         return timed(self.evidence)
 
     @cached_property
-    def growth(self) -> list[Bin]:
-        """Accuracy and work by size."""
-        return growth(self.evidence)
-
-    @cached_property
     def comparisons(self) -> dict[str, Compared]:
         """The difference of every method to the reference, by label."""
         evidence = self.evidence
-        found = {}
-        for method in evidence.methods:
-            if method != evidence.reference:
-                compared = evidence.compare(
-                    evidence.scores(evidence.reference), evidence.scores(method)
+        return {
+            method: compared
+            for method in evidence.methods
+            if method != evidence.reference
+            and (
+                compared := evidence.compare(
+                    evidence.scores[evidence.reference], evidence.scores[method]
                 )
-                if compared is not None:
-                    found[method] = compared
-        return found
+            )
+        }
 
     @cached_property
-    def losses(self) -> list[Loss]:
-        """The datasets on which another method is better, the greatest differences first."""
+    def differences(self) -> list[list[Cell]]:
+        """The differences to the reference, means first, with the columns DIFFERENCES."""
+        return [
+            [method, dataset, *(one[name] for name in COMPARED)]
+            for method, compared in self.comparisons.items()
+            for dataset, one in {"mean": compared.means, **compared.by_dataset}.items()
+        ]
+
+    @cached_property
+    def losses(self) -> list[tuple[str, str, Figure]]:
+        """The datasets on which another method is better, with its gain, the greatest first."""
         found = [
-            Loss(dataset, method, one["AUROC"])
+            (dataset, method, one["AUROC"])
             for method, compared in self.comparisons.items()
             for dataset, one in compared.by_dataset.items()
             if (one["AUROC"].low or 0.0) > 0
         ]
-        return sorted(found, key=lambda one: (-(one.auroc.value or 0.0), one.dataset, one.method))
+        return sorted(found, key=lambda one: (-(one[2].value or 0.0), *one[:2]))
 
     @cached_property
     def costs(self) -> dict[str, MeanCost]:
@@ -104,32 +82,29 @@ class Tables:
         }
 
     @cached_property
-    def ablations(self) -> list[AblationLine]:
-        """Every variant of every ablation, on the rows of that ablation."""
+    def ablations(self) -> list[list[Cell]]:
+        """Every variant of every ablation, on its own rows, with the columns ABLATIONS."""
         evidence = self.evidence
-        lines = []
-        pairs = {(extractor_of(one), verifier_of(one)) for one in evidence.ablations}
-        for extractor, verifier in sorted(pairs):
-            scores = evidence.ablation(extractor, verifier)
-            for scales, scoring in VARIANTS:
-                means = evidence.means_of(scores[scales, scoring])
-                lines.append(
-                    AblationLine(
-                        extractor,
-                        verifier,
-                        scales,
-                        scoring,
-                        means.rows,
-                        len(means.by_dataset),
-                        means.means["AUROC"],
-                        means.means["balanced accuracy"],
-                    )
-                )
+        lines: list[list[Cell]] = []
+        for models in sorted({(extractor_of(one), verifier_of(one)) for one in evidence.ablations}):
+            scores = evidence.ablation(*models)
+            for variant in VARIANTS:
+                if found := evidence.compare(scores[variant]):
+                    figures = (found.means[name] for name in COMPARED)
+                    lines.append([*models, *variant, len(found.by_dataset), found.rows, *figures])
         return lines
 
     @cached_property
-    def kinds(self) -> list[KindRecall]:
-        """The recall of the reference by kind of error, if rows have kinds."""
+    def sizes(self) -> list[list[Cell]]:
+        """Accuracy and work by size, with the columns SIZES."""
+        return [
+            [one.by, one.range, one.rows, one.datasets, one.auroc, one.pairs, one.tokens]
+            for one in growth(self.evidence)
+        ]
+
+    @cached_property
+    def kinds(self) -> list[list[Cell]]:
+        """The recall of the reference by kind of error, if rows have kinds, as in KINDS."""
         found: dict[tuple[str, str], list[bool]] = {}
         for (dataset, method), cell in self.evidence.cells.items():
             if method == self.evidence.reference:
@@ -137,7 +112,4 @@ class Tables:
                     if item.gold and item.kind is not None and item.score is not None:
                         flagged = item.score >= THRESHOLD
                         found.setdefault((dataset, item.kind), []).append(flagged)
-        return [
-            KindRecall(dataset, kind, len(hits), sum(hits) / len(hits))
-            for (dataset, kind), hits in sorted(found.items())
-        ]
+        return [[*key, len(hits), sum(hits) / len(hits)] for key, hits in sorted(found.items())]

@@ -258,69 +258,6 @@ def test_factcg_reads_json_lines_in_a_json_file(tmp_path: Path) -> None:
     assert labels(load_dataset("factcg", tmp_path).rows) == [False, True]
 
 
-def write_tofueval(root: Path) -> None:
-    base = {"doc_id": "NPR-1", "annotation_id": 1, "topic": "T", "model_name": "m", "exp": ""}
-    right = {**base, "sent_idx": 2, "summ_sent": "Two.", "sent_label": "yes", "type": ""}
-    wrong = {
-        **base, "sent_idx": 1, "summ_sent": "One.", "sent_label": "no",
-        "type": "Extrinsic Information, Reasoning Error",
-    }  # fmt: skip
-    for split in ("dev", "test"):
-        write_csv(root, f"tofueval/mediasum_factual_eval_{split}.csv", [{**right, "topic": split}])
-        write_csv(root, f"tofueval/meetingbank_factual_eval_{split}.csv", [
-            {**right, "doc_id": f"City {split}"}, {**wrong, "doc_id": f"City {split}"},
-        ])  # fmt: skip
-
-
-def test_tofueval_joins_its_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_tofueval(tmp_path)
-    elsewhere = tmp_path / "mine"
-    dialogue = {"id": "NPR-1", "speaker": ["ANN, host"], "utt": ["Hello."]}
-    write_json(elsewhere, "news_dialogue.json", [dialogue])
-    write_csv(
-        elsewhere, "meetingbank_dev_doc.csv", [{"meeting_id": "City dev", "source": "Speaker: Hi."}]
-    )
-    monkeypatch.setenv("HALLDETECT_TRANSCRIPTS", str(elsewhere))
-    loaded = load_dataset("tofueval", tmp_path)
-    assert [(row.dataset, row.hallucinated) for row in loaded.rows] == [
-        ("tofueval-mediasum", False), ("tofueval-mediasum", False), ("tofueval-meetingbank", True),
-    ]  # fmt: skip
-    assert loaded.rows[0].source == "ANN, host: Hello."
-    assert loaded.rows[2].sentences == (("One.", True), ("Two.", False))
-    assert loaded.rows[2].response == "One. Two."
-    assert loaded.rows[2].kind == "extrinsic information+reasoning error"
-    assert loaded.dropped == (("record 1", "no transcript of City test"),)
-
-
-def test_falsesum_cuts_its_stories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HALLDETECT_STORIES", raising=False)
-    story = "Ann won. Bob lost.\n\n@highlight\n\nAnn won the race"
-    start = story.index("Ann won the")
-    write_lines(
-        tmp_path,
-        "falsesum/generated_pairs.dev.jsonl",
-        [
-            {"context_path": "a.story", "label": "1", "summary": [[start, len(story)], [7, 8]]},
-            {"context_path": "a.story", "label": "0", "summary": [[9, 13], [4, 8]]},
-            {"context_path": "b.story", "label": "0", "summary": [[0, 1]]},
-            {"context_path": "a.story", "label": "0", "summary": [[0, 999]]},
-        ],
-    )
-    with pytest.raises(InputError, match="HALLDETECT_STORIES"):
-        load_dataset("falsesum", tmp_path)
-    place = tmp_path / "falsesum" / "stories" / "cnn"
-    place.mkdir(parents=True)
-    (place / "a.story").write_text(story, encoding="utf-8")
-    loaded = load_dataset("falsesum", tmp_path)
-    assert [(row.response, row.hallucinated) for row in loaded.rows] == [
-        ("Ann won the race.", False),
-        ("Bob won.", True),
-    ]
-    assert loaded.rows[0].source == "Ann won. Bob lost."
-    assert loaded.dropped[0] == ("record 3", "no story b.story")
-    assert "outside the story" in loaded.dropped[1][1]
-
-
 AGGREFACT = [
     {"dataset": "AggreFact-CNN", "doc": "D.", "claim": "C.", "label": 1},
     {"dataset": "RAGTruth", "doc": "D.", "claim": "C.", "label": 0},
@@ -468,11 +405,7 @@ def test_own_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_missing_files_say_what_to_put_where(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("HALLDETECT_TRANSCRIPTS", raising=False)
-    monkeypatch.delenv("HALLDETECT_STORIES", raising=False)
+def test_missing_files_say_what_to_put_where(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"put .*there") as caught:
         load_dataset(name, tmp_path)
     assert str(tmp_path) in str(caught.value)

@@ -14,19 +14,7 @@ GOLD = [True, False, True, False, False]
 SCORES = [0.9, 0.6, 0.4, 0.3, 0.1]
 
 
-def test_a_score_at_the_threshold_is_flagged() -> None:
-    assert metrics.at_threshold([True], [0.5]).recall == 1
-
-
-def test_figures_that_do_not_exist_are_none() -> None:
-    nothing_flagged = metrics.at_threshold([True, False], [0.1, 0.2])
-    assert nothing_flagged.precision is None
-    assert nothing_flagged.recall == 0
-    assert nothing_flagged.f1 == 0
-    one_class = metrics.at_threshold([False, False], [0.1, 0.2])
-    assert one_class.recall is None
-    assert one_class.f1 is None
-    assert one_class.balanced_accuracy is None
+def test_auroc_of_one_class_does_not_exist() -> None:
     assert metrics.auroc([True, True], [0.1, 0.2]) is None
 
 

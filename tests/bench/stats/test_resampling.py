@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect_bench.stats.classification_metrics import at_threshold, auroc
-from halldetect_bench.stats.resampling import (
-    METRICS,
-    Rows,
-    figure,
-    figures,
-    intervals,
-    mean,
-    rows_of,
-)
+from halldetect_bench.stats.classification_metrics import auroc
+from halldetect_bench.stats.resampling import METRICS, Rows, figure, figures, mean, rows_of
 from tests.support.bench_fakes import make_results
 
 # Two hallucinated, three faithful. At 0.5: 0.9 and 0.6 are flagged; one right, one wrong.
@@ -37,6 +31,10 @@ def rows(gold: list[bool | None], samples: int = 50, document: str | None = None
 
 def by_id(scores: list[float | None]) -> dict[str, float]:
     return {f"r{at}": score for at, score in enumerate(scores) if score is not None}
+
+
+def share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
 def test_the_first_entry_is_the_data_figure() -> None:
@@ -68,8 +66,14 @@ def test_every_sample_agrees_with_its_rows_written_out(
     labels = [bool(sampled.gold[at]) for at in drawn]
     values = [scores[sampled.ids[at]] for at in drawn]
     assert len(drawn) == len(pairs)
-    cut = at_threshold(labels, values)
-    expected = (auroc(labels, values), cut.balanced_accuracy, cut.precision, cut.recall, cut.f1)
+    flagged = [value >= 0.5 for value in values]
+    hits = sum(map(operator.and_, labels, flagged))
+    alarms = sum(flagged) - hits
+    recall = share(hits, sum(labels))
+    specificity = share(len(labels) - sum(labels) - alarms, len(labels) - sum(labels))
+    balanced = None if recall is None or specificity is None else (recall + specificity) / 2
+    f1 = share(2 * hits, sum(flagged) + sum(labels))
+    expected = (auroc(labels, values), balanced, share(hits, sum(flagged)), recall, f1)
     for name, value in zip(METRICS, expected, strict=True):
         here = found[name][sample]
         assert np.isnan(here) if value is None else here == pytest.approx(value)
@@ -100,11 +104,22 @@ def test_a_mean_counts_each_dataset_the_same() -> None:
     assert mean([np.array([0.2, 0.0]), np.array([0.4, 1.0])]).tolist() == pytest.approx([0.3, 0.5])
 
 
-def test_intervals_of_rows_match_the_binomial_ones() -> None:
+def test_intervals_match_the_binomial_ones() -> None:
     # Of 200 hallucinated rows half are flagged: standard error 0.035.
-    gold = [True] * 200 + [False] * 200
-    found = intervals(gold, [float(n % 2) for n in range(400)], samples=2000)["recall"]
+    sampled = rows([True] * 200 + [False] * 200, samples=2000)
+    found = figure(figures(sampled, {f"r{n}": float(n % 2) for n in range(400)})["recall"])
     assert found.value == 0.5
     assert found.low == pytest.approx(0.431, abs=0.012)
     assert found.high == pytest.approx(0.569, abs=0.012)
-    assert intervals([True], [0.9])["AUROC"].value is None
+
+
+def test_a_score_at_the_threshold_is_flagged() -> None:
+    assert figures(rows([True]), {"r0": 0.5})["recall"][0] == 1
+
+
+def test_figures_that_do_not_exist_are_nan() -> None:
+    nothing_flagged = figures(rows([True, False]), by_id([0.1, 0.2]))
+    assert np.isnan(nothing_flagged["precision"][0])
+    assert (nothing_flagged["recall"][0], nothing_flagged["F1"][0]) == (0, 0)
+    one_class = figures(rows([False, False]), by_id([0.1, 0.2]))
+    assert all(np.isnan(one_class[name][0]) for name in METRICS)

@@ -29,12 +29,11 @@ def made(claims: list[list[object]], gold: list[list[object]]) -> Prediction:
 def test_figures_by_hand() -> None:
     gold = [[SENTENCES[0], True], [SENTENCES[1], False], [SENTENCES[2], False]]
     claims = [[SENTENCES[0], 0.6], [SENTENCES[1], 0.55], [SENTENCES[2], None]]
-    found = sentence_quality([made(claims, gold)])
-    assert found is not None
-    assert (found.labelled, found.scored, found.hallucinated) == (3, 2, 1)
-    assert found.auroc == 1.0
+    assert sentence_quality([made(claims, gold)]) == (1.0, 2)
+    claims = [[SENTENCES[0], 0.5], [SENTENCES[1], 0.55], [SENTENCES[2], 0.4]]
+    assert sentence_quality([made(claims, gold)]) == (0.5, 3)
 
 
 def test_nothing_without_labels_or_claims() -> None:
-    assert sentence_quality([made([[SENTENCES[0], 0.6]], [])]) is None
-    assert sentence_quality([made([], [[SENTENCES[0], True]])]) is None
+    assert sentence_quality([made([[SENTENCES[0], 0.6]], [])]) == (None, 0)
+    assert sentence_quality([made([], [[SENTENCES[0], True]])]) == (None, 0)
