@@ -13,12 +13,12 @@ from tests.support.paths import ROOT
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (23780, 20000),
-    "core": (12240, 10000),
+    "halldetect": (23880, 20000),
+    "core": (12350, 10000),
     "halldetect_serve": (4520, 4500),
     "halldetect_serve JavaScript": (1500, 1600),
-    "halldetect_bench": (7680, 8500),
-    "training and benchmarks": (12250, 12000),
+    "halldetect_bench": (6700, 8500),
+    "training and benchmarks": (12260, 12000),
     "Python files in src": (236, 240),
     "modules in the package root": (13, 12),
     "halldetect.batch": (2190, None),
@@ -28,7 +28,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.knowledge": (850, None),
     "halldetect.large": (1290, None),
     "halldetect.models": (1170, None),
-    "halldetect.reading": (4300, None),
+    "halldetect.reading": (4400, None),
     "halldetect.render": (1540, None),
     "halldetect.repair": (1080, None),
     "halldetect.report": (750, None),

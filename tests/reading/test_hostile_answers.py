@@ -26,19 +26,7 @@ def test_there_are_a_hundred_of_25_kinds() -> None:
     assert set(kinds.values()) == {4}
 
 
-# A lead-in is only judged in front of each of its items; a short "yes" is not read as one.
-KNOWN = {"lead-in-2", "lead-in-3", "lead-in-4", *(f"short-answer-{at}" for at in range(1, 5))}
-CASES = [
-    pytest.param(
-        entry,
-        id=entry["id"],
-        marks=[pytest.mark.xfail(strict=True)] if entry["id"] in KNOWN else [],
-    )
-    for entry in entries("hostile_answers")
-]
-
-
-@pytest.mark.parametrize("entry", CASES)
+@pytest.mark.parametrize("entry", entries("hostile_answers"), ids=lambda entry: entry["id"])
 def test_hidden_statement_is_judged_or_listed(entry: dict[str, Any]) -> None:
     response, hidden = entry["response"], entry["hidden"]
     report = Detector(OverlapVerifier()).check(

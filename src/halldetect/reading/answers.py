@@ -62,6 +62,13 @@ ANSWER_TO = "The answer to the question"
 # A longer text is more than a bare answer.
 MAX_WORDS = 6
 _POLAR = re.compile(r"(?:yes|no|correct|right|true|false|yep|nope|yeah)[.!]*", re.IGNORECASE)
+# "Sure!" is a courtesy, unless it answers a question that asks for yes or no.
+_ASSENT = re.compile(r"(?:absolutely|certainly|definitely|of course|sure)[.!]*", re.IGNORECASE)
+_ASKS_YES_OR_NO = re.compile(
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must)\b"
+    r"(?! you\b)",
+    re.IGNORECASE,
+)
 # Numbers, times and places, which cannot be judged without the question.
 _NEEDS_QUESTION = re.compile(
     r"maybe[.!]*|(?:(?:in|on|at|by|from|since|until|about|around|after|before|for)\s+)?"
@@ -87,6 +94,13 @@ def abstains(sentence: str, *, asks_why: bool = False) -> bool:
 
 def answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
     """Add the question to the first statement if that answers it and needs it."""
+    if question is not None and units and _ASKS_YES_OR_NO.match(question.strip()):
+        first = units[0]
+        if first.reason is not None and _ASSENT.fullmatch(first.text):
+            asked = f'{ANSWER_TO} "{" ".join(question.split())}" is yes: '
+            tracked = TrackedText.joined([TrackedText.added(asked), first.tracked])
+            yes = replace(first, tracked=tracked, lead_in=question, reason=None)
+            return (yes, *units[1:])
     asserting = [number for number, unit in enumerate(units) if unit.asserts]
     if not asserting:
         return units

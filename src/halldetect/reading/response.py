@@ -58,6 +58,12 @@ _CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 _LINK_TITLE = re.compile(r"\S+\s+[\"'(](.+)[\"')]\s*")
 _UNTICKED = "an unticked box: it is not clear if this is said or denied"
 
+# A lead-in that states a fact of its own: "After the crash of 2018 three things changed:"
+_PRESUPPOSING = re.compile(
+    r"(?:after|although|as|because|despite|due to|following|given|since|when|while)\b",
+    re.IGNORECASE,
+)
+
 
 def read_response(text: str, question: str | None = None, names: Sequence[str] = ()) -> Document:
     """Read a response into sentences and units; see `read_units` for the arguments."""
@@ -113,7 +119,7 @@ class _Reader:
             self._blocks_of_item[item] = self._blocks_of_item.get(item, 0) + 1
 
     def units(self) -> tuple[Unit, ...]:
-        """Return the units; a lead-in repeated by all its items asserts nothing."""
+        """Return the units; most lead-ins that all their items repeat are judged only there."""
         for block in self._blocks:
             if block.kind == "heading":
                 self._references = False
@@ -126,7 +132,11 @@ class _Reader:
                 self._row(block)
             else:
                 self._paragraph(block)
-        said_by_items = self._repeated - self._needed
+        said_by_items = {
+            number
+            for number in self._repeated - self._needed
+            if not _PRESUPPOSING.match(self._units[number].text)
+        }
         return tuple(
             replace(unit, reason="a lead-in") if number in said_by_items else unit
             for number, unit in enumerate(self._units)
