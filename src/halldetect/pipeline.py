@@ -12,6 +12,7 @@ from halldetect.errors import described
 from halldetect.explanation.explain import Explained, Findings, explain
 from halldetect.explanation.locating import locate
 from halldetect.explanation.proofs import find_proofs
+from halldetect.findings import check_facts
 from halldetect.inputs import CleanPair, read_texts
 from halldetect.knowledge.retrieval import mark_not_found
 from halldetect.loading import Models
@@ -271,6 +272,8 @@ def _explained(
     else:
         proofs = partial(find_proofs, verifier=models.verifier)
         steps.append(("proof", "no shorter passage could be looked for", proofs))
+    compare = partial(check_facts, answer=answer, calibration=models.calibration)
+    steps.insert(0, ("facts", "numbers could not be compared", compare))
     for phase, failure, step in steps:
         pairs = _add(pairs, phase, failure, partial(step, progress=_advance(progress, phase)))
     if observe is not None:
@@ -310,6 +313,8 @@ def _findings(item: Prepared, outcome: _Outcome) -> Findings:
         item.pair.document_names,
         outcome.answers,
         item.length,
+        item.pair.response,
+        item.pair.question or "",
     )
 
 

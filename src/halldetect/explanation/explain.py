@@ -34,6 +34,8 @@ class Findings:
         names: Their names; empty if they have none.
         answers: The statements that were judged, with the verifier's answers.
         length: The number of claims in the response.
+        response: The text of the response.
+        question: The question that it answers; empty without one.
     """
 
     claims: tuple[Claim, ...]
@@ -42,6 +44,8 @@ class Findings:
     names: tuple[str, ...] = ()
     answers: tuple[tuple[str, Judgement], ...] = ()
     length: int = 1
+    response: str = ""
+    question: str = ""
 
     def statement(self, at: int) -> str:
         """Return a claim in the form that was judged."""

@@ -67,6 +67,7 @@ def explanations(claim: ClaimReport) -> list[str]:
         words = f"“{said}”" if said else "nothing"
         beside = f", in the source “{found}”" if found else ", not in the source"
         lines.append(f"{claim.error.kind.capitalize()}: {words}{beside}")
+    lines += [f"Follows from the source: {one_line(step)}" for step in claim.derived]
     for citation in claim.citations:
         missing = citation.document is None
         end = ", which does not exist" if missing else f": {citation.status} by it"

@@ -96,6 +96,23 @@ class ErrorReport:
 
 
 @dataclass(frozen=True, slots=True)
+class WrongWords:
+    """Words of a claim that the source does not bear out.
+
+    Attributes:
+        kind: The kind of error, mostly a value of `ErrorKind`.
+        words: The words of the claim.
+        source_words: What the source has instead; empty if it has nothing.
+        span: Their place in the response; None if unknown.
+    """
+
+    kind: str
+    words: str
+    source_words: str = ""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CitationReport:
     """A document that a claim cites, and the state of the claim against that document alone.
 
@@ -135,6 +152,8 @@ class ClaimReport:
         read_as: The form with resolved references that was judged, if that rescued the claim.
         error: The error in a failing claim, where a rule finds it.
         citations: The documents that the claim cites.
+        wrong: The words that the source does not bear out, where they were found.
+        derived: The steps by which numbers follow from the source: "25,500 = 30 % of 85,000".
         fed_score: The paper's max P(E) - max P(C); this and the next two only in paper mode.
         entailing: The window with the greatest P(E).
         contradicting: The window with the greatest P(C), chosen independently.
@@ -151,6 +170,8 @@ class ClaimReport:
     read_as: str | None = None
     error: ErrorReport | None = None
     citations: tuple[CitationReport, ...] = ()
+    wrong: tuple[WrongWords, ...] = field(default=(), metadata=OPTIONAL)
+    derived: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     fed_score: float | None = field(default=None, metadata=OPTIONAL)
     entailing: Evidence | None = field(default=None, metadata=OPTIONAL)
     contradicting: Evidence | None = field(default=None, metadata=OPTIONAL)

@@ -1,0 +1,194 @@
+"""Compare the numbers of claims with those of the source.
+
+A number is known if the source or the question has it, or if it follows from the source by one
+step. An unknown number halves the support of a claim, unless the source is prose and the verifier
+is sure of the claim. A claim that fails only because its numbers were computed or converted is
+judged again with the numbers of the source; if that is supported, so is the claim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from halldetect.explanation.explain import Explained, Findings
+from halldetect.facts.derivation import derived
+from halldetect.facts.quantities import Quantity, equal, occurs, read_quantities, words_of
+from halldetect.findings.places import wrong_words
+from halldetect.reading.overlap import content_keys, shared_part
+from halldetect.reading.structured import read_records
+from halldetect.report import ClaimReport, ErrorKind, Status, rounded
+from halldetect.scoring import Calibration, score_claim
+from halldetect.verification.judging import Judgement
+from halldetect.verification.planning import Task
+
+# A claim about prose with more support than this keeps it, whatever its numbers.
+SURE = 0.975
+# A claim whose numbers follow must have this support without them.
+WITHOUT_NUMBERS = 0.8
+# Sentences of the source whose numbers are combined.
+_NEAREST = 4
+# Bare numbers up to this one are seldom facts: "one of the two", "3 reasons".
+_TRIVIAL = 3
+_LABEL = re.compile(
+    r"(?:steps?|passages?|lines?|sections?|chapters?|pages?|figures?|tables?|versions?|forms?|no\.?"
+    r"|documents?|items?|notes?|rule|option|#)\s*$",
+    re.IGNORECASE,
+)
+_COUNTED_PARTS = frozenset("step point word item reason".split())
+_DATES = frozenset(("year", "month", "day", "day of year"))
+_VAGUE = {"time": "some time", "length": "some distance", "share": "a part", "count": "some"}
+
+
+def check_numbers(
+    findings: Sequence[Findings],
+    answer: Callable[..., list[list[Judgement]]],
+    calibration: Calibration,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Explained]:
+    """Compare the numbers of all claims; the arguments are those of `check_facts`."""
+    results = []
+    for item in findings:
+        source = _Source(item)
+        reports = list(item.reports)
+        compared = {
+            at: _compare(report.text, source)
+            for at, report in enumerate(reports)
+            if report.support is not None
+        }
+        fitted = calibration.for_response(item.length)
+        wanted = [
+            (at, statement)
+            for at, numbers in compared.items()
+            if reports[at].status is not Status.SUPPORTED and not numbers.unknown
+            for statement in numbers.versions
+        ]
+        task = Task(tuple(text for _, text in wanted), item.documents, item.names)
+        judged = answer([task], progress=progress)[0] if wanted else []
+        for (at, statement), found in zip(wanted, judged, strict=True):
+            scored = score_claim(item.claims[at], found, fitted)
+            least = WITHOUT_NUMBERS if "some" in statement else fitted.unclear_above
+            support = scored.support or 0.0
+            if support > max(least, reports[at].support or 0.0):
+                reports[at] = scored
+        for at, numbers in compared.items():
+            reports[at] = _concluded(reports[at], numbers, source, fitted)
+        answers = tuple((text, found) for (_, text), found in zip(wanted, judged, strict=True))
+        results.append(Explained(tuple(reports), answers))
+    return results
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """The numbers of a claim that the source lacks, the steps to others, and other versions."""
+
+    unknown: tuple[Quantity, ...] = ()
+    steps: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+
+
+class _Source:
+    """The documents and the question of a response, read when a number needs it."""
+
+    def __init__(self, item: Findings) -> None:
+        self.item = item
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words and numbers of all texts."""
+        texts = [document.text for document in self.item.documents]
+        return words_of("\n".join([*texts, self.item.question]))
+
+    @cached_property
+    def sentences(self) -> list[tuple[str, frozenset[str], list[Quantity]]]:
+        """The sentences that have numbers or lists, with their content words and numbers."""
+        return [
+            (text, content_keys(text), read_quantities(text))
+            for document in self.item.documents
+            for span in document.sentences
+            if (text := document.readable(span))
+        ]
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """All quantities of the source."""
+        return [quantity for _, _, found in self.sentences for quantity in found]
+
+    @cached_property
+    def is_record(self) -> bool:
+        """True if every document is a record or table."""
+        documents = self.item.documents
+        return all(read_records(document.text) is not None for document in documents)
+
+    def nearest(self, claim: str) -> list[tuple[str, list[Quantity]]]:
+        """Return the sentences that share most words with a claim, and their numbers."""
+        keys = content_keys(claim)
+        ranked = sorted(self.sentences, key=lambda entry: -shared_part(keys, entry[1]))
+        return [(text, found) for text, _, found in ranked[:_NEAREST]]
+
+
+def said_quantities(claim: str) -> list[Quantity]:
+    """Return the quantities of a claim that can be right or wrong, one for each place."""
+    found: dict[int, Quantity] = {}
+    for quantity in read_quantities(claim):
+        found.setdefault(quantity.start, quantity)
+    return [
+        quantity
+        for quantity in found.values()
+        if not (quantity.kind == "count" and quantity.value <= _TRIVIAL)
+        and not (quantity.kind == "share" and quantity.text.lower() == "half")
+        and not (quantity.noun in _COUNTED_PARTS or _LABEL.search(claim[: quantity.start]))
+    ]
+
+
+def _compare(claim: str, source: _Source) -> _Numbers:
+    unknown, steps = [], []
+    plain = vague = claim
+    for said in reversed(said_quantities(claim)):
+        expression = ""
+        if not occurs(said, source.words):
+            same = [known for known in source.quantities if equal(said, known)]
+            if same:
+                expression = same[0].text
+            else:
+                near = source.nearest(claim)
+                others = [other for other in read_quantities(claim) if other.start != said.start]
+                known = [quantity for _, found in near for quantity in found]
+                step = derived(said, claim, [*known, *others], [text for text, _ in near])
+                if step is None:
+                    unknown.append(said)
+                    continue
+                expression = step.partition(" = ")[2]
+            steps.append(f"{said.shown()} = {' '.join(expression.split())}")
+        if expression:
+            plain = plain[: said.start] + expression + plain[said.end :]
+            if said.kind not in _DATES:
+                word = _VAGUE.get(said.kind, "some amount")
+                vague = vague[: said.start] + word + vague[said.end :]
+    versions = [text for text in dict.fromkeys((plain, vague)) if text != claim]
+    return _Numbers(tuple(reversed(unknown)), tuple(reversed(steps)), tuple(versions))
+
+
+def _concluded(
+    report: ClaimReport, numbers: _Numbers, source: _Source, calibration: Calibration
+) -> ClaimReport:
+    """Return the report with the steps, or with less support for an unknown number."""
+    if not numbers.unknown:
+        return replace(report, derived=numbers.steps) if not report.failing else report
+    wrong = tuple(
+        wrong_words(source.item.response, report.span, _kind(said), said.text)
+        for said in numbers.unknown
+    )
+    report = replace(report, wrong=wrong)
+    support = report.support or 0.0
+    if report.failing or (support > SURE and not source.is_record):
+        return report if report.failing else replace(report, wrong=())
+    halved = rounded(support / 2)
+    status = calibration.status(halved, report.contradiction or 0.0)
+    return replace(report, support=halved, status=status)
+
+
+def _kind(said: Quantity) -> ErrorKind:
+    return ErrorKind.DATE if said.kind in _DATES else ErrorKind.NUMBER
