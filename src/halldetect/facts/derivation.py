@@ -109,7 +109,8 @@ def _ordered(
         if said.kind == "share" and changes:
             yield "share", abs(one.value - two.value) / abs(two.value), f"({a} - {b}) / {b}"
     if one.kind in ("count", "times") and two.kind in CURRENCIES | _ADDABLE - {"share"}:
-        if said.kind == "times" or (two.kind == "count" and said.noun not in ("", two.noun)):
+        like = said.noun in ("", two.noun) or one.claimed
+        if said.kind == "times" or (two.kind == "count" and not like):
             return
         yield two.kind, one.value * two.value, f"{a} x {b}"
         if one.value:

@@ -101,7 +101,10 @@ _ORDINAL = re.compile(r"^an? \w*(?:th|ird)$", re.IGNORECASE)
 _SHARE_OF = re.compile(r"\W*$|[^\w\s]|\s(?:of|off|more|less|fewer|larger|smaller|cheaper|dearer)\b")
 _TOKEN = re.compile(r"\d+(?:\.\d+|, ?\d{3}\b)*|[^\W\d_]+")
 _SPLIT = re.compile(r"(?<=\d)([.,]) (?=\d)")
+_YEAR = re.compile(r"(?:1\d|20)\d\d")
 _STOP = re.compile(r"[.!?\n]")
+# Greater numbers are identifiers.
+_MOST = 1e18
 _LOOK_BACK = 24
 _ABOUT = 0.06
 
@@ -123,6 +126,7 @@ class Quantity:
         start, end: The place.
         text: The words, with the unit.
         factor: The value of the unit.
+        claimed: True if it was read in the claim, not in the source.
     """
 
     kind: str
@@ -134,6 +138,7 @@ class Quantity:
     end: int
     text: str
     factor: float = 1.0
+    claimed: bool = False
 
     def shown(self) -> str:
         """Return the words on one line, without an article."""
@@ -165,7 +170,9 @@ def read_quantities(text: str) -> list[Quantity]:
             # "5 to 10 mg": the first number has the unit of the second one.
             found[at] = replace(_like(first, second), noun=second.noun, bound="range")
             found[at + 1] = replace(second, bound="range")
-        elif second.kind == "count" and not (second.noun or _STOP.search(between)):
+        elif second.kind == "count" != first.kind and not (
+            second.noun or _STOP.search(between) or _YEAR.fullmatch(second.text)
+        ):
             # "15 litres a minute, the new one 45": perhaps the same unit.
             more.append(_like(second, first))
     return [*found, *more]
@@ -200,7 +207,9 @@ def _read(text: str, match: re.Match[str]) -> Iterator[Quantity]:
         value, step = _number(found["number"], found["scale"])
         alone = found["number"].lower() in _SCALES and text[:start].lower()[-2:] != "a "
         if value is not None and not alone:  # "millions", "multi-billion"
-            yield _unit(text, made("count", value, step, end), found)
+            whole = _unit(text, made("count", value, step, end), found)
+            if whole.kind != "count" or whole.text.lower() != "one":  # a pronoun
+                yield whole
     else:
         yield from (made(*values, end) for values in _dates(found))
 
@@ -253,7 +262,8 @@ def _number(text: str, scales: str | None) -> tuple[float | None, float]:
         zeros = 0 if decimals else len(plain) - len(plain.rstrip("0"))
         # "2.4 million" and "4.8" may be rounded; "2020" and "1,200" are exact.
         step = 10.0 ** (zeros - decimals) * factor if decimals or factor > 1 else 0.0
-        return float(plain) * factor, step
+        value = float(plain) * factor
+        return (value if abs(value) < _MOST else None), step
     total, part, seen = 0.0, 0.0, False
     for word in re.split(r"[\s-]+", text.lower()):
         if word in _WORDS:

@@ -2,8 +2,9 @@
 
 A number is known if the source or the question has it, or if it follows from the source by one
 step. An unknown number halves the support of a claim, unless the source is prose and the verifier
-is sure of the claim. A claim that fails only because its numbers were computed or converted is
-judged again with the numbers of the source; if that is supported, so is the claim.
+is sure of the claim. A claim with computed or converted numbers that is not supported is judged
+again with the numbers of the source; because verifiers cannot compute, its support then rises a
+quarter of the way to 1.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ SURE = 0.975
 WITHOUT_NUMBERS = 0.8
 # Sentences of the source whose numbers are combined.
 _NEAREST = 4
+_SHORT = 1500
 # Bare numbers up to this one are seldom facts: "one of the two", "3 reasons".
 _TRIVIAL = 3
 _LABEL = re.compile(
@@ -54,7 +56,7 @@ def check_numbers(
         source = _Source(item)
         reports = list(item.reports)
         compared = {
-            at: _compare(report.text, source)
+            at: _compare(report, source)
             for at, report in enumerate(reports)
             if report.support is not None
         }
@@ -69,10 +71,13 @@ def check_numbers(
         judged = answer([task], progress=progress)[0] if wanted else []
         for (at, statement), found in zip(wanted, judged, strict=True):
             scored = score_claim(item.claims[at], found, fitted)
-            least = WITHOUT_NUMBERS if "some" in statement else fitted.unclear_above
             support = scored.support or 0.0
-            if support > max(least, reports[at].support or 0.0):
-                reports[at] = scored
+            if statement != compared[at].versions[0] and support <= WITHOUT_NUMBERS:
+                continue
+            raised = rounded(support + (1.0 - support) / 4)
+            if raised > max(fitted.unclear_above, reports[at].support or 0.0):
+                status = fitted.status(raised, scored.contradiction or 0.0)
+                reports[at] = replace(scored, support=raised, status=status)
         for at, numbers in compared.items():
             reports[at] = _concluded(reports[at], numbers, source, fitted)
         answers = tuple((text, found) for (_, text), found in zip(wanted, judged, strict=True))
@@ -117,6 +122,12 @@ class _Source:
         return [quantity for _, _, found in self.sentences for quantity in found]
 
     @cached_property
+    def short(self) -> str:
+        """The source if it is short, for lists that run over several sentences."""
+        texts = [document.text for document in self.item.documents]
+        return texts[0] if len(texts) == 1 and len(texts[0]) <= _SHORT else ""
+
+    @cached_property
     def is_record(self) -> bool:
         """True if every document is a record or table."""
         documents = self.item.documents
@@ -143,32 +154,53 @@ def said_quantities(claim: str) -> list[Quantity]:
     ]
 
 
-def _compare(claim: str, source: _Source) -> _Numbers:
+def _compare(report: ClaimReport, source: _Source) -> _Numbers:
+    claim = report.text
     unknown, steps = [], []
     plain = vague = claim
     for said in reversed(said_quantities(claim)):
-        expression = ""
-        if not occurs(said, source.words):
-            same = [known for known in source.quantities if equal(said, known)]
-            if same:
-                expression = same[0].text
-            else:
-                near = source.nearest(claim)
-                others = [other for other in read_quantities(claim) if other.start != said.start]
-                known = [quantity for _, found in near for quantity in found]
-                step = derived(said, claim, [*known, *others], [text for text, _ in near])
-                if step is None:
-                    unknown.append(said)
-                    continue
-                expression = step.partition(" = ")[2]
+        written = occurs(said, source.words)
+        if written and report.status is Status.SUPPORTED:
+            continue
+        expression = _expression(said, claim, source)
+        if expression is None:
+            if not written:
+                unknown.append(said)
+        elif expression != said.text:
             steps.append(f"{said.shown()} = {' '.join(expression.split())}")
-        if expression:
             plain = plain[: said.start] + expression + plain[said.end :]
             if said.kind not in _DATES:
                 word = _VAGUE.get(said.kind, "some amount")
                 vague = vague[: said.start] + word + vague[said.end :]
     versions = [text for text in dict.fromkeys((plain, vague)) if text != claim]
     return _Numbers(tuple(reversed(unknown)), tuple(reversed(steps)), tuple(versions))
+
+
+def _expression(said: Quantity, claim: str, source: _Source) -> str | None:
+    """Return a quantity in the words of the source: the equal one, or the step that gives it."""
+    for known in source.quantities:
+        if equal(said, known) and (known.kind == said.kind or known.text == said.text):
+            return said.text if known.text.lower() == said.text.lower() else known.text
+    near = source.nearest(claim)
+    others = [
+        replace(other, claimed=True)
+        for other in read_quantities(claim)
+        if other.start != said.start
+    ]
+    # Bare numbers of several sentences are combined only if they count the same thing.
+    shared = [
+        quantity
+        for _, found in near
+        for quantity in found
+        if quantity.kind != "count"
+        or said.kind in ("share", "times")
+        or quantity.noun in ("", said.noun)
+    ]
+    for texts, numbers in [*(([text], found) for text, found in near), ([source.short], shared)]:
+        step = derived(said, claim, [*others, *numbers], texts)
+        if step is not None:
+            return step.partition(" = ")[2]
+    return None
 
 
 def _concluded(

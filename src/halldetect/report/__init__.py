@@ -50,6 +50,8 @@ class ErrorKind(StrEnum):
     ROLE = "role swapped"
     NEGATION = "negation"
     INVENTED = "invented detail"
+    QUOTATION = "quotation"
+    IDENTIFIER = "invented identifier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,30 @@ class WrongWords:
     span: Span | None = None
 
 
+class QuotationState(StrEnum):
+    """The relation of a quotation to the source."""
+
+    VERBATIM = "verbatim"
+    CHANGED = "changed"
+    STITCHED = "stitched together"
+    OTHER_SPEAKER = "of another speaker"
+    OTHER_DOCUMENT = "from another document"
+    NOT_FOUND = "not found"
+
+
+@dataclass(frozen=True, slots=True)
+class QuotationReport:
+    """Text in quotation marks, and the words of the source that it repeats or changes.
+
+    `source_words` is empty and `document` is None if the source has no such place.
+    """
+
+    state: QuotationState
+    text: str
+    source_words: str = ""
+    document: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class CitationReport:
     """A document that a claim cites, and the state of the claim against that document alone.
@@ -154,6 +180,7 @@ class ClaimReport:
         citations: The documents that the claim cites.
         wrong: The words that the source does not bear out, where they were found.
         derived: The steps by which numbers follow from the source: "25,500 = 30 % of 85,000".
+        quotations: The texts in quotation marks, compared with the source word for word.
         fed_score: The paper's max P(E) - max P(C); this and the next two only in paper mode.
         entailing: The window with the greatest P(E).
         contradicting: The window with the greatest P(C), chosen independently.
@@ -172,6 +199,7 @@ class ClaimReport:
     citations: tuple[CitationReport, ...] = ()
     wrong: tuple[WrongWords, ...] = field(default=(), metadata=OPTIONAL)
     derived: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    quotations: tuple[QuotationReport, ...] = field(default=(), metadata=OPTIONAL)
     fed_score: float | None = field(default=None, metadata=OPTIONAL)
     entailing: Evidence | None = field(default=None, metadata=OPTIONAL)
     contradicting: Evidence | None = field(default=None, metadata=OPTIONAL)
