@@ -20,9 +20,13 @@ _EACH = re.compile(r"\s*(?:a|an|per|each|every|/)\s*(hour|day|week|month|year)",
 _SECONDS = {"hour": 3600.0, "day": _DAY, "week": 7 * _DAY, "month": _YEAR / 12, "year": _YEAR}
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s", re.MULTILINE)
 _LIST = re.compile(r"(?:[^,;:.\n]{1,60},\s(?!and |or )){1,12}[^,;:.\n]{1,60},?\s(?:and|or)\s\w")
-_CHANGE = re.compile(
-    r"\b(?:r[oi]se|risen|f[ae]ll|fallen|gr[eo]w|grown|shr[aiu]nk|increas|decreas|reduc|drop|declin|gain"
-    r"|lost|los[et]|more|less|fewer|cheaper|dearer|higher|lower|up|down|chang|cut|jump|climb|off)",
+_RISE = re.compile(
+    r"\b(?:r[oi]se|risen|gr[eo]w|grown|increas|gain|more|dearer|higher|up|jump|climb|above)",
+    re.IGNORECASE,
+)
+_FALL = re.compile(
+    r"\b(?:f[ae]ll|fallen|shr[aiu]nk|decreas|reduc|drop|declin|los[et]|less|fewer|cheaper|lower|down"
+    r"|cut|off|below)",
     re.IGNORECASE,
 )
 _ADDABLE = frozenset("time length area mass volume data power energy share count".split())
@@ -39,7 +43,7 @@ def derived(
         known: Quantities of the source, the closest to the claim first.
         texts: The sentences or lists of the source that they are in.
     """
-    changes = _CHANGE.search(claim) is not None
+    changes = bool(_RISE.search(claim)), bool(_FALL.search(claim))
     for kind, value, step in _steps(said, known[:MOST], texts, changes):
         found = Quantity(kind, value, 0.0, "", "", 0, 0, "")
         exact = said.bound in ("over", "under")
@@ -49,7 +53,7 @@ def derived(
 
 
 def _steps(
-    said: Quantity, known: Sequence[Quantity], texts: Sequence[str], changes: bool
+    said: Quantity, known: Sequence[Quantity], texts: Sequence[str], changes: tuple[bool, bool]
 ) -> Iterator[tuple[str, float, str]]:
     """Yield the kind and value of each result, and the step in words."""
     for item in known:
@@ -93,7 +97,7 @@ def _pair(said: Quantity, one: Quantity, two: Quantity) -> Iterator[tuple[str, f
 
 
 def _ordered(
-    said: Quantity, one: Quantity, two: Quantity, changes: bool
+    said: Quantity, one: Quantity, two: Quantity, changes: tuple[bool, bool]
 ) -> Iterator[tuple[str, float, str]]:
     """Yield shares, ratios, products, quotients and dates."""
     a, b = one.shown(), two.shown()
@@ -106,7 +110,8 @@ def _ordered(
     if one.kind == two.kind and two.value and one.kind not in ("clock", "day", "month", "year"):
         if said.kind in ("share", "times") or (said.kind == "count" and one.kind != "count"):
             yield said.kind, one.value / two.value, f"{a} / {b}"
-        if said.kind == "share" and changes:
+        # A rise is a share of the smaller value, a fall of the greater one.
+        if said.kind == "share" and changes[two.value > one.value]:
             yield "share", abs(one.value - two.value) / abs(two.value), f"({a} - {b}) / {b}"
     if one.kind in ("count", "times") and two.kind in CURRENCIES | _ADDABLE - {"share"}:
         like = said.noun in ("", two.noun) or one.claimed

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from halldetect.explanation.explain import Explained, Findings
+from halldetect.findings.identifiers import KnownText, identifiers
 from halldetect.findings.numbers import check_numbers
+from halldetect.findings.places import located, lowered
+from halldetect.findings.quotations import QuotedSource, changed_words, has_quotation
+from halldetect.report import ClaimReport, ErrorKind, QuotationState
 from halldetect.scoring import Calibration
 from halldetect.verification.judging import Judgement
+
+_FINE = (QuotationState.VERBATIM, QuotationState.OTHER_DOCUMENT)
 
 
 def check_facts(
@@ -16,7 +23,7 @@ def check_facts(
     calibration: Calibration,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Explained]:
-    """Compare the facts of all claims with their sources.
+    """Compare the numbers, quotations and identifiers of all claims with their sources.
 
     Args:
         findings: The claims of each response.
@@ -24,4 +31,61 @@ def check_facts(
         calibration: The parameters of the score.
         progress: Gets the tokens judged and expected.
     """
-    return check_numbers(findings, answer, calibration, progress)
+    results = []
+    for item, found in zip(
+        findings, check_numbers(findings, answer, calibration, progress), strict=True
+    ):
+        fitted = calibration.for_response(item.length)
+        claims = _check_quotations(item, found.claims, fitted)
+        claims = _check_identifiers(item, claims, fitted)
+        results.append(Explained(tuple(claims), found.answers))
+    return results
+
+
+def _check_quotations(
+    item: Findings, claims: Sequence[ClaimReport], calibration: Calibration
+) -> list[ClaimReport]:
+    """Return the claims with their quotations; one that is not verbatim lowers the support."""
+    source = None
+    reports = list(claims)
+    for at, report in enumerate(reports):
+        if not has_quotation(report.text):
+            continue
+        source = source or QuotedSource([document.text for document in item.documents])
+        cited = [document for _, document in item.cited(at)]
+        found = tuple(source.quotations(report.text, cited, item.question))
+        wrong = [
+            located(
+                item.response,
+                report.span,
+                ErrorKind.QUOTATION,
+                changed_words(one) if one.state is QuotationState.CHANGED else one.text,
+                one.source_words,
+            )
+            for one in found
+            if one.state not in _FINE
+        ]
+        certain = any(one.state is QuotationState.OTHER_SPEAKER for one in found)
+        reports[at] = lowered(
+            replace(report, quotations=found), wrong, calibration, certain=certain
+        )
+    return reports
+
+
+def _check_identifiers(
+    item: Findings, claims: Sequence[ClaimReport], calibration: Calibration
+) -> list[ClaimReport]:
+    """Return the claims; an identifier that no text has lowers the support."""
+    known = None
+    reports = list(claims)
+    for at, report in enumerate(reports):
+        if not identifiers(report.text):
+            continue
+        texts = [*(document.text for document in item.documents), *item.names, item.question]
+        known = known or KnownText(texts)
+        wrong = [
+            located(item.response, report.span, ErrorKind.IDENTIFIER, name)
+            for name in known.invented(report.text)
+        ]
+        reports[at] = lowered(report, wrong, calibration, certain=True)
+    return reports

@@ -17,7 +17,7 @@ from functools import cached_property
 from halldetect.explanation.explain import Explained, Findings
 from halldetect.facts.derivation import derived
 from halldetect.facts.quantities import Quantity, equal, occurs, read_quantities, words_of
-from halldetect.findings.places import wrong_words
+from halldetect.findings.places import located, lowered
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.structured import read_records
 from halldetect.report import ClaimReport, ErrorKind, Status, rounded
@@ -25,8 +25,6 @@ from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import Judgement
 from halldetect.verification.planning import Task
 
-# A claim about prose with more support than this keeps it, whatever its numbers.
-SURE = 0.975
 # A claim whose numbers follow must have this support without them.
 WITHOUT_NUMBERS = 0.8
 # Sentences of the source whose numbers are combined.
@@ -186,6 +184,7 @@ def _expression(said: Quantity, claim: str, source: _Source) -> str | None:
         replace(other, claimed=True)
         for other in read_quantities(claim)
         if other.start != said.start
+        and ((other.kind == "count" and other.value <= _TRIVIAL) or occurs(other, source.words))
     ]
     # Bare numbers of several sentences are combined only if they count the same thing.
     shared = [
@@ -210,16 +209,10 @@ def _concluded(
     if not numbers.unknown:
         return replace(report, derived=numbers.steps) if not report.failing else report
     wrong = tuple(
-        wrong_words(source.item.response, report.span, _kind(said), said.text)
+        located(source.item.response, report.span, _kind(said), said.text)
         for said in numbers.unknown
     )
-    report = replace(report, wrong=wrong)
-    support = report.support or 0.0
-    if report.failing or (support > SURE and not source.is_record):
-        return report if report.failing else replace(report, wrong=())
-    halved = rounded(support / 2)
-    status = calibration.status(halved, report.contradiction or 0.0)
-    return replace(report, support=halved, status=status)
+    return lowered(report, wrong, calibration, certain=source.is_record)
 
 
 def _kind(said: Quantity) -> ErrorKind:

@@ -8,10 +8,10 @@ the cited one, or not in the source.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from halldetect.reading.document import Document, Span
+from halldetect.reading.document import Span
 from halldetect.reading.words import FUNCTION_WORDS, normalize
 from halldetect.report import QuotationReport, QuotationState
 
@@ -22,13 +22,13 @@ _MIN_SAME = 0.6
 # Words between two parts of a quotation with an ellipsis.
 _MOST_OMITTED = 150
 _QUOTED = re.compile(r"“([^“”]+)”|«([^«»]+)»|„([^„“”]+)[“”]|(?<![\w\"])\"([^\"\n]+)\"(?!\w)")
-_OMISSION = re.compile(r"\[?(?:…|\.\s?\.\s?\.)\]?")
-_INSERTED = re.compile(r"\[[^\]]*\]|\([^)]*\)")
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
+# Where words were left out or put in.
+_OMISSION = re.compile(r"\[[^\]]*\]|…|\.\s?\.\s?\.")
+_WORD = re.compile(r"\w+")
 _NAME = r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,3}"
 _SAYS = (
     r"(?:said|says|say|told|tells|added|adds|wrote|writes|stated|states|argued|argues|explained"
-    r"|explains|replied|replies|asked|asks|noted|notes|called|warned|claimed|insisted|answered)"
+    r"|explains|replied|replies|asked|asks|noted|notes|called|warned|claimed|insisted|answered|held)"
 )
 _SPEAKER = re.compile(
     rf"(?P<before>{_NAME})(?:,[^,.;]{{1,60}},)? (?:has |also |had )?{_SAYS}\b"
@@ -39,31 +39,42 @@ _SPEAKER = re.compile(
 )
 
 
+def has_quotation(text: str) -> bool:
+    """Return True if a text has quotation marks around some words."""
+    return _QUOTED.search(text) is not None
+
+
 class QuotedSource:
     """The documents of a source as words, with their places."""
 
-    def __init__(self, documents: Sequence[Document]) -> None:
-        self._texts = [document.text for document in documents]
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
         self._words = [list(_WORD.finditer(text)) for text in self._texts]
-        self._norms = [[_norm(word[0]) for word in found] for found in self._words]
+        self._norms = [[normalize(word[0]) for word in found] for found in self._words]
+        self._packed = ["".join(norms) for norms in self._norms]
 
-    def quotations(self, claim: str, cited: Sequence[int | None]) -> list[QuotationReport]:
-        """Return the quotations of a claim; `cited` has the documents that it cites."""
+    def quotations(
+        self, claim: str, cited: Sequence[int | None] = (), question: str = ""
+    ) -> list[QuotationReport]:
+        """Return the quotations of a claim that are not part of the question.
+
+        `cited` has the documents that the claim cites.
+        """
+        asked = "".join(_spoken(question))
         return [
             self._compare(next(filter(None, found.groups())), claim, found.span(), cited)
             for found in _QUOTED.finditer(claim)
             if len(_WORD.findall(found[0])) >= MIN_WORDS
+            and not _is_title(found[0], claim)
+            and not (asked and "".join(_spoken(found[0])) in asked)
         ]
 
     def _compare(
         self, quoted: str, claim: str, at: tuple[int, int], cited: Sequence[int | None]
     ) -> QuotationReport:
-        parts = [_spoken(part) for part in _OMISSION.split(quoted)]
-        found = [self._find(part) for part in parts if part]
-        if not found:
-            return QuotationReport(QuotationState.NOT_FOUND, quoted)
-        places = [place for place in found if place]
-        if len(places) < len(found):
+        parts = [spoken for part in _OMISSION.split(quoted) if (spoken := _spoken(part))]
+        places = [self._find(part) for part in parts]
+        if not all(places) or not places:
             return self._inexact(quoted)
         for document, start in places[0]:
             if self._in_order(document, start, places):
@@ -83,25 +94,24 @@ class QuotedSource:
             at = min(after)
         return True
 
-    def _find(self, part: list[str | None]) -> list[tuple[int, int]]:
-        """Return the places of some words; None stands for words in brackets."""
-        first = next((at for at, word in enumerate(part) if word is not None), None)
-        if first is None:
-            return []
+    def _find(self, part: list[str]) -> list[tuple[int, int]]:
+        """Return the document and the first word of each place with some words."""
         return [
-            (document, start - first)
+            (document, start)
             for document, norms in enumerate(self._norms)
             for start, norm in enumerate(norms)
-            if norm == part[first]
-            and 0 <= start - first <= len(norms) - len(part)
-            and all(
-                word is None or word == norms[start - first + at] for at, word in enumerate(part)
-            )
+            if norm == part[0] and norms[start : start + len(part)] == part
         ]
 
     def _inexact(self, quoted: str) -> QuotationReport:
         """Return the words that were changed, or the state of a quotation of several places."""
-        spoken = [word for word in _spoken(quoted) if word is not None]
+        spoken = _spoken(quoted)
+        for document, packed in enumerate(self._packed):
+            if "".join(spoken) in packed:  # "any more" for "anymore"
+                return QuotationReport(QuotationState.VERBATIM, quoted, quoted, document)
+        halves = [spoken[:at] for at in range(MIN_WORDS - 1, len(spoken) - MIN_WORDS + 2)]
+        if any(self._find(half) and self._find(spoken[len(half) :]) for half in halves):
+            return QuotationReport(QuotationState.STITCHED, quoted)
         best: tuple[int, int, int, int] = (0, 0, 0, 0)
         for document, norms in enumerate(self._norms):
             matcher = SequenceMatcher(None, norms, spoken, autojunk=False)
@@ -115,9 +125,6 @@ class QuotedSource:
             words = self._words[document][start : start + length]
             text = self._texts[document][words[0].start() : words[-1].end()]
             return QuotationReport(QuotationState.CHANGED, quoted, text, document)
-        halves = [spoken[:at] for at in range(MIN_WORDS - 1, len(spoken) - MIN_WORDS + 2)]
-        if any(self._find([*half]) and self._find([*spoken[len(half) :]]) for half in halves):
-            return QuotationReport(QuotationState.STITCHED, quoted)
         return QuotationReport(QuotationState.NOT_FOUND, quoted)
 
     def _attribution(
@@ -131,34 +138,40 @@ class QuotedSource:
         said = _speakers(claim[: at[0]] + " " * (at[1] - at[0]) + claim[at[1] :])
         text = self._texts[document]
         real = _speakers(_around(text, place))
-        if said and real and not _keys(said) & _keys(real):
+        if (
+            said
+            and real
+            and not any(
+                one <= other or other <= one
+                for one in map(_keys, said)
+                for other in map(_keys, real)
+            )
+        ):
             return QuotationState.OTHER_SPEAKER
         if cited and document not in cited:
             return QuotationState.OTHER_DOCUMENT
         return QuotationState.VERBATIM
 
 
+def _is_title(quoted: str, claim: str) -> bool:
+    """Return True for a title, or for a claim that is in quotation marks as a whole."""
+    content = [word for word in _WORD.findall(quoted) if word.lower() not in FUNCTION_WORDS]
+    capital = sum(word[0].isupper() or word[0].isdigit() for word in content)
+    return capital > 0.7 * len(content) or len(quoted) >= len(claim) - 3
+
+
 def changed_words(quotation: QuotationReport) -> str:
     """Return the words of a changed quotation that the source has otherwise."""
     ours, theirs = _WORD.findall(quotation.text), _WORD.findall(quotation.source_words)
     codes = SequenceMatcher(
-        None, [*map(_norm, theirs)], [*map(_norm, ours)], autojunk=False
+        None, [*map(normalize, theirs)], [*map(normalize, ours)], autojunk=False
     ).get_opcodes()
     changed = [" ".join(ours[b1:b2]) for tag, _, _, b1, b2 in codes if tag != "equal" and b2 > b1]
     return changed[0] if changed else quotation.text
 
 
-def _norm(word: str) -> str:
-    return normalize(word.replace("’", "'"))
-
-
-def _spoken(text: str) -> list[str | None]:
-    """Return the words of a quotation; None for each word in brackets."""
-    bracketed = [found.span() for found in _INSERTED.finditer(text)]
-    return [
-        None if any(start <= word.start() < end for start, end in bracketed) else _norm(word[0])
-        for word in _WORD.finditer(text)
-    ]
+def _spoken(text: str) -> list[str]:
+    return [normalize(word) for word in _WORD.findall(text)]
 
 
 def _around(text: str, place: Span) -> str:
@@ -177,14 +190,6 @@ def _speakers(text: str) -> list[str]:
     return [next(filter(None, found.groups())) for found in _SPEAKER.finditer(text)]
 
 
-def _keys(names: Sequence[str]) -> frozenset[str]:
-    words = (word.lower() for name in names for word in re.findall(r"[\w-]+", name))
+def _keys(name: str) -> frozenset[str]:
+    words = (word.lower() for word in re.findall(r"[\w-]+", name))
     return frozenset(word for word in words if word not in FUNCTION_WORDS and len(word) > 2)
-
-
-def shown_differences(quotations: Sequence[QuotationReport]) -> Iterator[str]:
-    """Yield a line for each quotation that is not verbatim."""
-    for item in quotations:
-        if item.state is not QuotationState.VERBATIM:
-            source = f", in the source “{item.source_words}”" if item.source_words else ""
-            yield f"Quotation {item.state}: “{item.text}”{source}"

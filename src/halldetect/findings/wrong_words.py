@@ -7,11 +7,11 @@ that the source never uses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from halldetect.explanation.explain import Explained, Findings
-from halldetect.findings.places import wrong_words
+from halldetect.findings.places import located
 from halldetect.reading.overlap import content_keys, content_words
 from halldetect.report import ClaimReport, ErrorKind, WrongWords
 
@@ -22,7 +22,9 @@ _WHOLE = 0.3
 _WORD = re.compile(r"\w+")
 
 
-def mark_wrong_words(findings: Sequence[Findings]) -> list[Explained]:
+def mark_wrong_words(
+    findings: Sequence[Findings], progress: Callable[[int, int], None] | None = None
+) -> list[Explained]:
     """Return the claims of each response with `wrong` filled where a rule finds the words."""
     results = []
     for item in findings:
@@ -31,6 +33,8 @@ def mark_wrong_words(findings: Sequence[Findings]) -> list[Explained]:
         for at, report in enumerate(reports):
             if not report.failing:
                 continue
+            if progress is not None:
+                progress(1, 1)
             if known is None:
                 texts = [document.text for document in item.documents]
                 known = content_keys("\n".join([*texts, item.question]))
@@ -45,12 +49,12 @@ def _wrong(report: ClaimReport, known: frozenset[str], response: str) -> Iterato
         said = error.claim_words
         same = [item for item in found if said in item.words or item.words in said]
         found = [item for item in found if item not in same]
-        found.insert(0, wrong_words(response, report.span, error.kind, said, error.source_words))
+        found.insert(0, located(response, report.span, error.kind, said, error.source_words))
     if found:
         yield from found
         return
     for words in new_words(report.text, known):
-        yield wrong_words(response, report.span, ErrorKind.INVENTED, words)
+        yield located(response, report.span, ErrorKind.INVENTED, words)
 
 
 def new_words(claim: str, known: frozenset[str]) -> list[str]:

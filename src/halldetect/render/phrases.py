@@ -67,7 +67,13 @@ def explanations(claim: ClaimReport) -> list[str]:
         words = f"“{said}”" if said else "nothing"
         beside = f", in the source “{found}”" if found else ", not in the source"
         lines.append(f"{claim.error.kind.capitalize()}: {words}{beside}")
+    for wrong in claim.wrong:
+        if claim.error is None or wrong.words != claim.error.claim_words:
+            instead = one_line(wrong.source_words)
+            beside = f", in the source “{instead}”" if instead else ", not in the source"
+            lines.append(f"{wrong.kind.capitalize()}: “{one_line(wrong.words)}”{beside}")
     lines += [f"Follows from the source: {one_line(step)}" for step in claim.derived]
+    lines += [f"Quotation {one.state}: “{one_line(one.text)}”" for one in claim.quotations]
     for citation in claim.citations:
         missing = citation.document is None
         end = ", which does not exist" if missing else f": {citation.status} by it"
