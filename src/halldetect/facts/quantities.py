@@ -59,14 +59,14 @@ money 0.01 cent penny pence p
 """
 _SQUARE = {"mm": 1e-6, "cm": 1e-4, "m": 1.0, "km": 1e6, "mile": 2589988.11, "ft": 0.092903}
 _MONTH = rf"(?:{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
-_DIGITS = r"\d{1,3}(?:, ?\d{3}\b)+(?:\.\d+)?|\d+(?:\.\d+)?"
+_DIGITS = r"\d+(?:\.\d{3})*,\d{1,2}(?![\d,])|\d{1,3}(?:, ?\d{3}\b)+(?:\.\d+)?|\d+(?:\.\d+)?"
 _WORD = rf"(?:{'|'.join([*_WORDS, 'hundred', 'thousand', 'million', 'billion', 'dozen'])})"
 _PART = rf"(?:{'|'.join(_PARTS)})s?"
 _QUANTITY = re.compile(
     rf"\b(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<dm>{_MONTH})(?:,? (?P<dy>\d{{4}}))?"
     rf"|(?P<mm>{_MONTH}) (?P<md>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,? (?P<my>\d{{4}}))?"
     rf"|(?P<m>{_MONTH}) (?P<y>\d{{4}})"
-    rf"|(?P<iso>\d{{4}}-\d\d-\d\d))\b"
+    rf"|(?P<iso>\d{{4}}-(?:0\d|1[0-2])(?:-\d\d)?))\b(?!-)"
     r"|(?<![\w.])(?P<clock>\d{1,2}[:.]\d\d(?=\s?[ap]\.?m)|\d{1,2}:\d\d|\d{1,2}(?=\s?[ap]\.?m\b))"
     r"(?P<half>\s?[ap]\.?m\b)?"
     rf"|(?P<times>\b(?:{'|'.join(_TIMES)})\b)"
@@ -98,10 +98,16 @@ _BEFORE = re.compile(
 _RANGE = re.compile(r"\s?(?:to|and|or|-|–|—)\s?(?:[$€£¥])?", re.IGNORECASE)
 CURRENCIES = frozenset("money dollar euro pound yen".split())
 _ORDINAL = re.compile(r"^an? \w*(?:th|ird)$", re.IGNORECASE)
-_SHARE_OF = re.compile(r"\W*$|[^\w\s]|\s(?:of|off|more|less|fewer|larger|smaller|cheaper|dearer)\b")
-_TOKEN = re.compile(r"\d+(?:\.\d+|, ?\d{3}\b)*|[^\W\d_]+")
+_SHARE_OF = re.compile(
+    r"\W*$|[^\w\s]|\s(?:of|off|more|less|fewer|larger|smaller|cheaper|dearer|in|since"
+    r"|from|over|by|during|between|within|and)\b"
+)
+_TOKEN = re.compile(r"\d+(?:\.\d{3})*,\d{1,2}(?![\d,])|\d+(?:\.\d+|, ?\d{3}\b)*|[^\W\d_]+")
+_CELL = re.compile(r"\d+(?:\.\d+)?")
 _SPLIT = re.compile(r"(?<=\d)([.,]) (?=\d)")
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
+_DECIMAL_COMMA = re.compile(r"\d,\d{1,2}$")
+_IN = re.compile(r"\b(?:in|since|from|to|until|by|of|before|after|around|early|late|year) $", re.I)
 _STOP = re.compile(r"[.!?\n]")
 # Greater numbers are identifiers.
 _MOST = 1e18
@@ -166,7 +172,7 @@ def read_quantities(text: str) -> list[Quantity]:
     for at, (first, second) in enumerate(pairwise(found)):
         between = text[first.end : second.start]
         paired = "and" not in between or text[: first.start].lower().endswith("between ")
-        if first.kind == "count" and paired and _RANGE.fullmatch(between):
+        if first.kind == "count" and second.kind != "year" and paired and _RANGE.fullmatch(between):
             # "5 to 10 mg": the first number has the unit of the second one.
             found[at] = replace(_like(first, second), noun=second.noun, bound="range")
             found[at + 1] = replace(second, bound="range")
@@ -239,7 +245,12 @@ def _unit(text: str, bare: Quantity, found: dict[str, str | None]) -> Quantity:
     ):
         noun = _NEXT.match(text, bare.end)
         word = "" if noun is None else noun[1].lower()
-        return replace(bare, noun="" if word in FUNCTION_WORDS else word.removesuffix("s"))
+        year = _YEAR.fullmatch(bare.text) and (
+            not word.endswith("s") or _IN.search(text[: bare.start])
+        )
+        kind = "year" if year else bare.kind
+        noun_of = "" if word in FUNCTION_WORDS else word.removesuffix("s")
+        return replace(bare, kind=kind, noun=noun_of)
     kind, factor = known
     if after["square"]:
         singular = next((key for key, of in units().items() if of == known and key in _SQUARE), "m")
@@ -256,7 +267,7 @@ def _number(text: str, scales: str | None) -> tuple[float | None, float]:
     factor = 1.0
     for scale in (scales or "").lower().split():
         factor *= _SCALES[scale]
-    plain = text.replace(",", "").replace(" ", "").replace("−", "-")
+    plain = _plain_digits(text)
     if plain.lstrip("-")[:1].isdigit():
         decimals = len(plain.partition(".")[2])
         zeros = 0 if decimals else len(plain) - len(plain.rstrip("0"))
@@ -274,6 +285,14 @@ def _number(text: str, scales: str | None) -> tuple[float | None, float]:
             total, part = total + (part or 1.0) * _SCALES[word], 0.0
     value = (total + part) * factor
     return (value if seen or value else None), 0.0
+
+
+def _plain_digits(text: str) -> str:
+    """Return digits with a decimal point and without separators: "1.200,5" is "1200.5"."""
+    text = text.replace(" ", "").replace("−", "-")
+    if _DECIMAL_COMMA.search(text):
+        text = text.replace(".", "").replace(",", ".")
+    return text.replace(",", "")
 
 
 def _part(found: dict[str, str | None]) -> float:
@@ -301,7 +320,7 @@ def _minutes(text: str, half: str) -> float | None:
 def _dates(found: dict[str, str | None]) -> Iterator[tuple[str, float, float]]:
     """Yield the day, the month and the year of a date."""
     if found["iso"]:
-        year, month, day = map(int, found["iso"].split("-"))
+        year, month, day = map(int, f"{found['iso']}-0".split("-")[:3])
     else:
         name = str(found["dm"] or found["mm"] or found["m"]).lower()[:3]
         month = next(at for at, full in enumerate(MONTHS, 1) if full.lower().startswith(name))
@@ -313,6 +332,8 @@ def _dates(found: dict[str, str | None]) -> Iterator[tuple[str, float, float]]:
         return
     if day:
         yield ("day" if year else "day of year"), float(ordinal), 1.0
+    if day and year:
+        yield "day of year", float(date(4, month, day).toordinal()), 1.0
     if year:
         yield "month", year * 12.0 + month, 1.0
         yield "year", float(year), 1.0
@@ -328,7 +349,8 @@ def equal(said: Quantity, known: Quantity) -> bool:
     """Return True if a quantity of a claim agrees with one of the source."""
     if not same_kind(said, known):
         return False
-    if said.kind != known.kind:  # a bare number has the unit of the other one
+    if said.kind != known.kind and not fits(said, known.value, exact=bool(known.bound)):
+        # A bare number has the unit of the other one.
         said = replace(said, value=said.value / said.factor, step=said.step / said.factor)
         known = replace(known, value=known.value / known.factor)
     return fits(said, known.value, exact=bool(known.bound))
@@ -343,8 +365,17 @@ def occurs(said: Quantity, tokens: frozenset[str]) -> bool:
 def words_of(text: str) -> frozenset[str]:
     """Return the words and numbers of a text, months and numbers in one form."""
     text += " " + _SPLIT.sub(r"\1", text)  # "1. 1 million" in a text that was split into words
-    found = (token.lower().replace(",", "").replace(" ", "") for token in _TOKEN.findall(text))
-    return frozenset(_SPOKEN.get(token, token.lstrip("0") or token) for token in found)
+    # "1,950" can be one number, or two cells of a row.
+    found = {*_TOKEN.findall(text), *_CELL.findall(text)}
+    return frozenset(_SPOKEN.get(token, token) for token in map(_same_form, found))
+
+
+def _same_form(token: str) -> str:
+    """Return a token in lower case, a number without separators and needless zeros."""
+    plain = _plain_digits(token.lower())
+    if not plain[0].isdigit():
+        return plain
+    return (plain.rstrip("0").rstrip(".") if "." in plain else plain).lstrip("0") or "0"
 
 
 def fits(said: Quantity, value: float, *, exact: bool = False) -> bool:

@@ -16,7 +16,14 @@ from functools import cached_property
 
 from halldetect.explanation.explain import Explained, Findings
 from halldetect.facts.derivation import derived
-from halldetect.facts.quantities import Quantity, equal, occurs, read_quantities, words_of
+from halldetect.facts.quantities import (
+    CURRENCIES,
+    Quantity,
+    equal,
+    occurs,
+    read_quantities,
+    words_of,
+)
 from halldetect.findings.places import located, lowered
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.structured import read_records
@@ -30,6 +37,7 @@ WITHOUT_NUMBERS = 0.8
 # Sentences of the source whose numbers are combined.
 _NEAREST = 4
 _SHORT = 1500
+_EARLIER = 8
 # Bare numbers up to this one are seldom facts: "one of the two", "3 reasons".
 _TRIVIAL = 3
 _LABEL = re.compile(
@@ -38,7 +46,8 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _COUNTED_PARTS = frozenset("step point word item reason".split())
-_DATES = frozenset(("year", "month", "day", "day of year"))
+_COUNTABLE = frozenset(("count", "time", "times"))
+_DATES = frozenset(("year", "month", "day", "day of year", "clock"))
 _VAGUE = {"time": "some time", "length": "some distance", "share": "a part", "count": "some"}
 
 
@@ -53,11 +62,12 @@ def check_numbers(
     for item in findings:
         source = _Source(item)
         reports = list(item.reports)
-        compared = {
-            at: _compare(report, source)
-            for at, report in enumerate(reports)
-            if report.support is not None
-        }
+        compared = {}
+        for at, report in enumerate(reports):
+            if report.support is not None:
+                compared[at] = _compare(report, source)
+                if not (compared[at].unknown or report.failing):
+                    source.said += read_quantities(report.text)
         fitted = calibration.for_response(item.length)
         wanted = [
             (at, statement)
@@ -97,6 +107,8 @@ class _Source:
 
     def __init__(self, item: Findings) -> None:
         self.item = item
+        # The numbers of earlier claims: "so the total is 254 euros".
+        self.said: list[Quantity] = []
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -146,8 +158,8 @@ def said_quantities(claim: str) -> list[Quantity]:
     return [
         quantity
         for quantity in found.values()
-        if not (quantity.kind == "count" and quantity.value <= _TRIVIAL)
-        and not (quantity.kind == "share" and quantity.text.lower() == "half")
+        if not (quantity.kind in _COUNTABLE and quantity.value / quantity.factor <= _TRIVIAL)
+        and not (quantity.kind == "share" and quantity.text.lower() in ("half", "a half"))
         and not (quantity.noun in _COUNTED_PARTS or _LABEL.search(claim[: quantity.start]))
     ]
 
@@ -177,8 +189,9 @@ def _compare(report: ClaimReport, source: _Source) -> _Numbers:
 def _expression(said: Quantity, claim: str, source: _Source) -> str | None:
     """Return a quantity in the words of the source: the equal one, or the step that gives it."""
     for known in source.quantities:
-        if equal(said, known) and (known.kind == said.kind or known.text == said.text):
-            return said.text if known.text.lower() == said.text.lower() else known.text
+        if equal(said, known):
+            alike = known.kind == said.kind or {known.kind, said.kind} <= CURRENCIES
+            return known.text if alike and known.text.lower() != said.text.lower() else said.text
     near = source.nearest(claim)
     others = [
         replace(other, claimed=True)
@@ -195,7 +208,8 @@ def _expression(said: Quantity, claim: str, source: _Source) -> str | None:
         or said.kind in ("share", "times")
         or quantity.noun in ("", said.noun)
     ]
-    for texts, numbers in [*(([text], found) for text, found in near), ([source.short], shared)]:
+    pools = [*(([text], found) for text, found in near), ([source.short], shared)]
+    for texts, numbers in [*pools, ([], [*source.said[-_EARLIER:], *near[0][1]])] if near else []:
         step = derived(said, claim, [*others, *numbers], texts)
         if step is not None:
             return step.partition(" = ")[2]
@@ -208,9 +222,11 @@ def _concluded(
     """Return the report with the steps, or with less support for an unknown number."""
     if not numbers.unknown:
         return replace(report, derived=numbers.steps) if not report.failing else report
+    # Dates are often relative in prose: "next Friday".
     wrong = tuple(
         located(source.item.response, report.span, _kind(said), said.text)
         for said in numbers.unknown
+        if report.failing or said.kind not in _DATES or source.is_record
     )
     return lowered(report, wrong, calibration, certain=source.is_record)
 
