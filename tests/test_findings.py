@@ -204,3 +204,49 @@ def test_without_facts_nothing_changes() -> None:
     report = check("The mill closed.", "It was the mill that closed.", 0.9)
     data = report.to_dict()["claims"][0]
     assert not {"wrong", "derived", "quotations"} & data.keys()
+
+
+OLD = {"id": "Notice, 3 May 2021", "text": "A day ticket costs 35 euros. It is green."}
+NEW = {"id": "Notice, 9 July 2023", "text": "A day ticket costs 42 euros. It is blue."}
+
+
+class Numbers(Scripted):
+    """A verifier that compares the numbers of premise and hypothesis."""
+
+    def judge(self, pairs: list[tuple[str, str]]) -> list[Probabilities]:
+        def one(premise: str, hypothesis: str) -> Probabilities:
+            said = [word for word in hypothesis.split() if word.isdigit()]
+            right = all(word in premise.split() for word in said)
+            return Probabilities(0.9, 0.1, 0.0) if right else Probabilities(0.0, 0.1, 0.9)
+
+        return [one(*pair) for pair in pairs]
+
+
+def test_a_disputed_claim_names_the_other_document() -> None:
+    detector = Detector(verifier=Numbers(lambda _: 0.0))
+    report = detector.check([OLD, NEW], "The price of a day ticket is 35 euros.")
+    (claim,) = report.disputed
+    assert report.ok
+    assert claim.against is not None
+    assert claim.against.passage.text == "A day ticket costs 42 euros."
+    assert (claim.against.passage.document, claim.against.newer) == (1, 1)
+    for shown in (terminal(report, color=False), markdown(report), html(report)):
+        assert "42 euros" in shown
+    assert "Disputed by another document: 1." in str(report)
+    assert Report.from_json(report.to_json()) == report
+
+
+@pytest.mark.parametrize(
+    "source", [[OLD], [OLD, OLD | {"id": "x"}], [OLD, {"id": "y", "text": "Cows moo."}]]
+)
+def test_agreeing_documents_dispute_nothing(source: list[dict[str, str]]) -> None:
+    report = Detector(verifier=Numbers(lambda _: 0.0)).check(source, "It costs 35 euros a day.")
+    assert report.disputed == ()
+
+
+def test_without_dates_no_document_is_newer() -> None:
+    detector = Detector(verifier=Numbers(lambda _: 0.0))
+    documents = [OLD | {"id": "a"}, NEW | {"id": "b"}]
+    (claim,) = detector.check(documents, "The price of a day ticket is 35 euros.").disputed
+    assert claim.against is not None
+    assert claim.against.newer is None

@@ -13,6 +13,7 @@ from halldetect.explanation.explain import Explained, Findings, explain
 from halldetect.explanation.locating import locate
 from halldetect.explanation.proofs import find_proofs
 from halldetect.findings import check_facts
+from halldetect.findings.disputes import find_disputes
 from halldetect.findings.wrong_words import mark_wrong_words
 from halldetect.inputs import CleanPair, read_texts
 from halldetect.knowledge.retrieval import mark_not_found
@@ -276,6 +277,10 @@ def _explained(
     compare = partial(check_facts, answer=answer, calibration=models.calibration)
     steps.insert(0, ("facts", "facts could not be compared", compare))
     steps.append(("facts", "wrong words could not be marked", mark_wrong_words))
+    disputes = partial(
+        find_disputes, verifier=models.locator or models.verifier, calibration=models.calibration
+    )
+    steps.append(("facts", "disputes could not be looked for", disputes))
     for phase, failure, step in steps:
         pairs = _add(pairs, phase, failure, partial(step, progress=_advance(progress, phase)))
     if observe is not None:

@@ -38,8 +38,8 @@ WITHOUT_NUMBERS = 0.8
 _NEAREST = 4
 _SHORT = 1500
 _EARLIER = 8
-# Bare numbers up to this one are seldom facts: "one of the two", "3 reasons".
-_TRIVIAL = 3
+# These are seldom facts: "one of the two", "3 reasons".
+_TRIVIAL = (1.0, 2.0, 3.0)
 _LABEL = re.compile(
     r"(?:steps?|passages?|lines?|sections?|chapters?|pages?|figures?|tables?|versions?|forms?|no\.?"
     r"|documents?|items?|notes?|rule|option|#)\s*$",
@@ -158,7 +158,7 @@ def said_quantities(claim: str) -> list[Quantity]:
     return [
         quantity
         for quantity in found.values()
-        if not (quantity.kind in _COUNTABLE and quantity.value / quantity.factor <= _TRIVIAL)
+        if not (quantity.kind in _COUNTABLE and quantity.value / quantity.factor in _TRIVIAL)
         and not (quantity.kind == "share" and quantity.text.lower() in ("half", "a half"))
         and not (quantity.noun in _COUNTED_PARTS or _LABEL.search(claim[: quantity.start]))
     ]
@@ -197,7 +197,7 @@ def _expression(said: Quantity, claim: str, source: _Source) -> str | None:
         replace(other, claimed=True)
         for other in read_quantities(claim)
         if other.start != said.start
-        and ((other.kind == "count" and other.value <= _TRIVIAL) or occurs(other, source.words))
+        and ((other.kind == "count" and other.value in _TRIVIAL) or occurs(other, source.words))
     ]
     # Bare numbers of several sentences are combined only if they count the same thing.
     shared = [

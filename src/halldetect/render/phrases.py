@@ -110,7 +110,8 @@ def counts_line(report: Report) -> str:
     counts = Counter(claim.status for claim in report.claims)
     if not counts:
         return "no claims"
-    return ", ".join(f"{counts[status]} {status}" for status in STATES if counts[status])
+    parts = [f"{counts[status]} {status}" for status in STATES if counts[status]]
+    return ", ".join([*parts, *([f"{len(report.disputed)} disputed"] if report.disputed else [])])
 
 
 def head_lines(report: Report) -> list[str]:
@@ -144,6 +145,8 @@ def unchecked_lines(report: Report) -> list[str]:
 def summary(report: Report) -> str:
     """Return the verdict in a sentence or two."""
     found = _summary(report)
+    if report.disputed:
+        found += f" Disputed by another document: {len(report.disputed)}."
     if report.verdict is Verdict.FAITHFUL and report.left_out:
         return f"Faithful in what was checked; {not_checked(report.left_out)}. {found}"
     return found

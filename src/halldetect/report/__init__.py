@@ -139,6 +139,18 @@ class QuotationReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Dispute:
+    """A passage of another document that contradicts a supported claim.
+
+    `newer` is the document with the later date, of this one and the supporting one; None if a date
+    is unknown.
+    """
+
+    passage: Evidence
+    newer: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CitationReport:
     """A document that a claim cites, and the state of the claim against that document alone.
 
@@ -181,6 +193,7 @@ class ClaimReport:
         wrong: The words that the source does not bear out, where they were found.
         derived: The steps by which numbers follow from the source: "25,500 = 30 % of 85,000".
         quotations: The texts in quotation marks, compared with the source word for word.
+        against: The passage of another document that contradicts a supported claim.
         fed_score: The paper's max P(E) - max P(C); this and the next two only in paper mode.
         entailing: The window with the greatest P(E).
         contradicting: The window with the greatest P(C), chosen independently.
@@ -200,6 +213,7 @@ class ClaimReport:
     wrong: tuple[WrongWords, ...] = field(default=(), metadata=OPTIONAL)
     derived: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     quotations: tuple[QuotationReport, ...] = field(default=(), metadata=OPTIONAL)
+    against: Dispute | None = field(default=None, metadata=OPTIONAL)
     fed_score: float | None = field(default=None, metadata=OPTIONAL)
     entailing: Evidence | None = field(default=None, metadata=OPTIONAL)
     contradicting: Evidence | None = field(default=None, metadata=OPTIONAL)
@@ -277,6 +291,11 @@ class Report:
     def left_out(self) -> tuple[UncheckedPart, ...]:
         """Return the unchecked parts that may assert something."""
         return tuple(part for part in self.unchecked if part.asserting)
+
+    @property
+    def disputed(self) -> tuple[ClaimReport, ...]:
+        """Return the claims that one document supports and another contradicts."""
+        return tuple(claim for claim in self.claims if claim.against is not None)
 
     @property
     def precision(self) -> float | None:
