@@ -22,6 +22,7 @@ from typing import Any
 from benchmarks.suites import DATA
 from halldetect.detector import Detector
 from halldetect.inputs import Pair
+from halldetect.reading.document import Span
 from halldetect.report import Report
 from halldetect_bench.registry import load_dataset
 
@@ -56,10 +57,11 @@ def _documents(entry: dict[str, Any]) -> list[dict[str, str]]:
 
 def marks(report: Report, *, words: bool) -> set[int]:
     """Return the marked characters of a response."""
-    places = []
-    for claim in (claim for claim in report.claims if claim.failing and claim.span):
-        spans = [item.span for item in claim.wrong if item.span] if words else []
-        places += spans or [claim.span]
+    places: list[Span] = []
+    for claim in report.claims:
+        if claim.failing and claim.span is not None:
+            spans = [item.span for item in claim.wrong if item.span] if words else []
+            places += spans or [claim.span]
     return {at for span in places for at in range(span.start, span.end)}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from halldetect.config import Configuration
 from halldetect.errors import CheckError, ConfigurationError, ModelError
 from halldetect.knowledge.passages import Knowledge
-from halldetect.protocols import Extractor, Progress, Verifier
+from halldetect.protocols import Extractor, Progress, Rule, Verifier
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
@@ -33,6 +33,7 @@ class Models:
         locator: Finds the passages for a verifier that reads whole sources; None for others.
         knowledge: Finds evidence; None if only the given source is read.
         notes: Remarks for every report.
+        rules: The caller's own rules for wrong words.
     """
 
     verifier: Verifier
@@ -42,6 +43,7 @@ class Models:
     locator: Verifier | None = None
     knowledge: Knowledge | None = None
     notes: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     def description(self) -> dict[str, Any]:
         """Return everything of the models that reports depend on."""

@@ -274,7 +274,9 @@ def _explained(
     else:
         proofs = partial(find_proofs, verifier=models.verifier)
         steps.append(("proof", "no shorter passage could be looked for", proofs))
-    compare = partial(check_facts, answer=answer, calibration=models.calibration)
+    compare = partial(
+        check_facts, answer=answer, calibration=models.calibration, rules=models.rules
+    )
     steps.insert(0, ("facts", "facts could not be compared", compare))
     steps.append(("facts", "wrong words could not be marked", mark_wrong_words))
     disputes = partial(

@@ -5,12 +5,12 @@ Any object that fits a protocol works; `docs/extending.md` shows how to write on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from halldetect.reading.claims import Claim
-from halldetect.report import ClaimReport, Probabilities
+from halldetect.report import ClaimReport, Probabilities, WrongWords
 
 # Receives the phase, the amount done and the total: "fetch" and "convert" of a model in bytes,
 # "extract" in responses, "verify" and "explain" in tokens, "proof" in claims. Totals are estimates.
@@ -74,6 +74,11 @@ class TokenVerifier(Verifier, Protocol):
     ) -> list[Probabilities]:
         """Return the answers of `judge` for the texts of these tokens."""
         ...
+
+
+# Returns the wrong words of a claim, given the texts of the documents. A claim with such words
+# loses half of its support.
+Rule = Callable[[ClaimReport, Sequence[str]], Iterable[WrongWords]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,7 @@ _FAIL_ON = {
         choices=("disputed",),
         repeatable=True,
     ),
+    "--missing": switch("with --question: also list what the source answers and RESPONSE does not"),
 }
 _REPAIR = {
     "--rewriter": value(
@@ -226,8 +227,10 @@ def _checked(
     arguments: argparse.Namespace, source: Source, response: str, question: str | None
 ) -> Report:
     _require_possible(arguments)
+    missing = getattr(arguments, "missing", False)
     return with_detector(
-        arguments, lambda detector: detector.check(source, response, question=question)
+        arguments,
+        lambda detector: detector.check(source, response, question=question, missing=missing),
     )
 
 

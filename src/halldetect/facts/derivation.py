@@ -63,12 +63,13 @@ def _steps(
             yield said.kind, round((item.value - 32) / 1.8), item.shown()
         if (said.kind, item.kind) == ("fahrenheit", "temperature"):
             yield said.kind, round(item.value * 1.8 + 32), item.shown()
-        if item.kind == "share" and said.kind == "share":
-            yield "share", 1.0 - item.value, f"100 % - {item.shown()}"
     for first, second in combinations(known, 2):
         yield from _pair(said, first, second)
     for first, second in permutations(known, 2):
         yield from _ordered(said, first, second, changes)
+    for item in known:
+        if item.kind == "share" and said.kind == "share":
+            yield "share", 1.0 - item.value, f"100 % - {item.shown()}"
     yield from _sums(said, known)
     for text in texts:
         yield from _counts(said, known, text)
@@ -127,8 +128,8 @@ def _ordered(
 
 
 def _dates(duration: Quantity, known: Quantity) -> Iterator[tuple[str, float, str]]:
-    for sign, symbol in ((1, "+"), (-1, "-")):
-        step = f"{known.shown()} {symbol} {duration.shown()}"
+    for sign, word in ((1, "after"), (-1, "before")):
+        step = f"{duration.shown()} {word} {known.shown()}"
         if known.kind in ("year", "count"):
             yield "year", known.value + sign * round(duration.value / _YEAR, 2), step
         elif known.kind == "month":

@@ -10,6 +10,7 @@ from halldetect.findings.identifiers import KnownText, identifiers
 from halldetect.findings.numbers import check_numbers
 from halldetect.findings.places import located, lowered
 from halldetect.findings.quotations import QuotedSource, changed_words, has_quotation
+from halldetect.protocols import Rule
 from halldetect.report import ClaimReport, ErrorKind, QuotationState
 from halldetect.scoring import Calibration
 from halldetect.verification.judging import Judgement
@@ -22,6 +23,7 @@ def check_facts(
     answer: Callable[..., list[list[Judgement]]],
     calibration: Calibration,
     progress: Callable[[int, int], None] | None = None,
+    rules: Sequence[Rule] = (),
 ) -> list[Explained]:
     """Compare the numbers, quotations and identifiers of all claims with their sources.
 
@@ -30,6 +32,7 @@ def check_facts(
         answer: Judges tasks; see `verification.judging.verify`.
         calibration: The parameters of the score.
         progress: Gets the tokens judged and expected.
+        rules: The caller's own rules for wrong words.
     """
     results = []
     for item, found in zip(
@@ -38,6 +41,14 @@ def check_facts(
         fitted = calibration.for_response(item.length)
         claims = _check_quotations(item, found.claims, fitted)
         claims = _check_identifiers(item, claims, fitted)
+        texts = [document.text for document in item.documents]
+        for at, claim in enumerate(claims if rules else ()):
+            wrong = [
+                located(item.response, claim.span, word.kind, word.words, word.source_words)
+                for rule in rules
+                for word in rule(claim, texts)
+            ]
+            claims[at] = lowered(claim, wrong, fitted, certain=True)
         results.append(Explained(tuple(claims), found.answers))
     return results
 

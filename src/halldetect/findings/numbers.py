@@ -42,7 +42,8 @@ _EARLIER = 8
 _TRIVIAL = (1.0, 2.0, 3.0)
 _LABEL = re.compile(
     r"(?:steps?|passages?|lines?|sections?|chapters?|pages?|figures?|tables?|versions?|forms?|no\.?"
-    r"|documents?|items?|notes?|rule|option|#)\s*$",
+    r"|documents?|items?|notes?|rule|option|#"
+    r"|(?:child|boy|girl|person|adult|somebody|someone|anyone|anybody) of)\s*$",
     re.IGNORECASE,
 )
 _COUNTED_PARTS = frozenset("step point word item reason".split())
@@ -188,10 +189,10 @@ def _compare(report: ClaimReport, source: _Source) -> _Numbers:
 
 def _expression(said: Quantity, claim: str, source: _Source) -> str | None:
     """Return a quantity in the words of the source: the equal one, or the step that gives it."""
-    for known in source.quantities:
-        if equal(said, known):
-            alike = known.kind == said.kind or {known.kind, said.kind} <= CURRENCIES
-            return known.text if alike and known.text.lower() != said.text.lower() else said.text
+    same = [known for known in source.quantities if equal(said, known)]
+    for known in same:
+        if known.kind == said.kind or {known.kind, said.kind} <= CURRENCIES:
+            return known.text if known.text.lower() != said.text.lower() else said.text
     near = source.nearest(claim)
     others = [
         replace(other, claimed=True)
@@ -213,7 +214,7 @@ def _expression(said: Quantity, claim: str, source: _Source) -> str | None:
         step = derived(said, claim, [*others, *numbers], texts)
         if step is not None:
             return step.partition(" = ")[2]
-    return None
+    return said.text if same else None
 
 
 def _concluded(

@@ -27,6 +27,7 @@ from halldetect.render.phrases import (
     document_name,
     facts,
     head_lines,
+    missing_lines,
     number,
     numbered,
     one_line,
@@ -149,7 +150,7 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
         "score_line": score_line(report),
         "citation_line": citation_line(report),
         "paper": paper_line(report),
-        "unchecked": unchecked_lines(report),
+        "unchecked": [*unchecked_lines(report), *missing_lines(report)],
         "order": [place - 1 for place, _ in numbered(report)],
         "claims": [
             {

@@ -142,6 +142,11 @@ def unchecked_lines(report: Report) -> list[str]:
     return [*lines, f"Not checked: {more} further parts"] if more else lines
 
 
+def missing_lines(report: Report) -> list[str]:
+    """Return a line for each statement of the source that the response leaves out."""
+    return [f"Not in the response: “{one_line(item.text[:MAX_PART])}”" for item in report.missing]
+
+
 def summary(report: Report) -> str:
     """Return the verdict in a sentence or two."""
     found = _summary(report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, cast
@@ -262,7 +262,8 @@ class Report:
     of the response: the mean over its claims. `document_names` is empty unless the caller named
     the documents. `unchecked` has the parts of the response that were not judged, empty in paper
     mode. `citations` is None if the response cites no document. `fed_score` is set in
-    paper mode only.
+    paper mode only. `missing` has the statements of the source that answer the question and that
+    the response does not make, if they were asked for.
     """
 
     verdict: Verdict
@@ -280,6 +281,7 @@ class Report:
     citations: CitationScores | None = None
     graded: float | None = None
     fed_score: float | None = field(default=None, metadata=OPTIONAL)
+    missing: tuple[Evidence, ...] = field(default=(), metadata=OPTIONAL)
     schema_version: int = SCHEMA_VERSION
 
     @property
@@ -315,6 +317,25 @@ class Report:
         if claim.status is Status.SUPPORTED:
             return True
         return claim.support is not None and rounded(1.0 - claim.support) < self.threshold
+
+    def relabelled(self, labels: Mapping[str, str]) -> Report:
+        """Return the report with other names for the kinds of wrong words.
+
+        Args:
+            labels: A name for each kind, such as `{"number": "FIGURE"}`; other kinds stay.
+        """
+        return replace(
+            self,
+            claims=tuple(
+                replace(
+                    claim,
+                    wrong=tuple(
+                        replace(item, kind=labels.get(item.kind, item.kind)) for item in claim.wrong
+                    ),
+                )
+                for claim in self.claims
+            ),
+        )
 
     def document_name(self, document: int) -> str:
         """Return the name of a document by its index: the given one, else its number."""
