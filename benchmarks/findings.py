@@ -1,9 +1,12 @@
 """Measure the findings by rule: disputes between documents, and the marked words of responses.
 
     python -m benchmarks.findings disputes                    tests/data/disputes.jsonl
+    python -m benchmarks.findings numbers --data DIR
     python -m benchmarks.findings words --data DIR [--rows 100]
 
 `disputes` counts disputed claims that are found, and undisputed ones that are called disputed.
+`numbers` counts the labelled sentences of RAGTruth's training half that would fail for a number if
+the verifier gave each a support of 0.9; it loads no model.
 `words` draws responses with marked spans from the test parts of RAGTruth and compares, character by
 character, the marks of flagged responses: `wrong` of each failing claim (the whole claim if it has
 none) beside whole failing claims, with bootstrap intervals of F1 over responses. Writes
@@ -15,15 +18,20 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.suites import DATA
 from halldetect.detector import Detector
-from halldetect.inputs import Pair
+from halldetect.explanation.explain import Findings
+from halldetect.findings.numbers import check_numbers
+from halldetect.inputs import Pair, clean_pair, read_texts
+from halldetect.reading.claims import read_claims
 from halldetect.reading.document import Span
-from halldetect.report import Report
+from halldetect.report import ClaimReport, Report, Status
+from halldetect.scoring import Calibration
 from halldetect_bench.registry import load_dataset
 
 RESULTS = Path(__file__).parent / "results" / "findings.json"
@@ -49,6 +57,33 @@ def disputes(detector: Detector) -> dict[str, Any]:
         "disputed": sum(marked), "found": hits, "undisputed": len(marked) - sum(marked),
         "false": sum(found) - hits,
     }  # fmt: skip
+
+
+def numbers(data: str) -> dict[str, Any]:
+    """Return the right and wrong sentences, and those with an unknown number."""
+    counts: Counter[str] = Counter()
+    for name in ("ragtruth-selection-qa-train", "ragtruth-selection-summary-train"):
+        for row in load_dataset(name, root=data).rows:
+            labels = [(text, wrong) for text, wrong in row.sentences if text in row.response]
+            pair = clean_pair(Pair(row.source, row.response, row.question))
+            read = read_texts(pair)
+            claims = read_claims(read.response)
+            reports = tuple(
+                ClaimReport(claim.text, claim.span, None, Status.SUPPORTED, None, 0.9)
+                for claim in claims
+            )
+            item = Findings(
+                claims, reports, read.documents, length=len(claims),
+                response=pair.response, question=pair.question or "",
+            )  # fmt: skip
+            (found,) = check_numbers([item], lambda *_, **__: [[]], Calibration())
+            for claim in found.claims:
+                wrong = any(bad and claim.text in text for text, bad in labels)
+                right = any(not bad and claim.text in text for text, bad in labels)
+                if wrong or right:
+                    counts["wrong" if wrong else "right"] += 1
+                    counts[f"{'wrong' if wrong else 'right'}_unknown"] += claim.failing
+    return dict(sorted(counts.items()))
 
 
 def _documents(entry: dict[str, Any]) -> list[dict[str, str]]:
@@ -100,7 +135,7 @@ def words(detector: Detector, data: str, rows: int) -> dict[str, Any]:
 def main() -> None:
     """Measure, print and store the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("disputes", "words"))
+    parser.add_argument("what", choices=("disputes", "numbers", "words"))
     parser.add_argument("--data", default="data", help="the folder of the datasets")
     parser.add_argument("--rows", type=int, default=100)
     parser.add_argument("--verifier", default="base")
@@ -108,6 +143,8 @@ def main() -> None:
     detector = Detector(verifier=options.verifier)
     if options.what == "disputes":
         figures = disputes(detector)
+    elif options.what == "numbers":
+        figures = numbers(options.data)
     else:
         figures = words(detector, options.data, options.rows)
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from halldetect.render.html import html
 from halldetect.render.markdown import markdown
 from halldetect.render.sarif import sarif
 from halldetect.render.terminal import terminal
-from halldetect.report import Probabilities
+from halldetect.report import ClaimReport, Probabilities, WrongWords
 from tests.support.paths import ROOT
 
 
@@ -250,3 +250,58 @@ def test_without_dates_no_document_is_newer() -> None:
     (claim,) = detector.check(documents, "The price of a day ticket is 35 euros.").disputed
     assert claim.against is not None
     assert claim.against.newer is None
+
+
+def test_statements_that_answer_the_question_and_are_left_out() -> None:
+    source = "The pool opens at nine. The pool closes at six. Dogs must wait outside."
+    verifier = Scripted(lambda text: 0.9 if "nine" in text else 0.1)
+    detector = Detector(verifier=verifier)
+    question = "When does the pool open or close?"
+    report = detector.check(source, "It opens at nine.", question=question, missing=True)
+    assert [item.text for item in report.missing] == ["The pool closes at six."]
+    for shown in (terminal(report, color=False), markdown(report), html(report)):
+        assert "Not in the response" in shown
+    assert Report.from_json(report.to_json()) == report
+
+
+@pytest.mark.parametrize(("source", "response", "question"), [
+    ("The pool opens at nine.", "It opens at nine.", None),
+    ("The pool opens at nine.", "It opens at nine.", "And?"),
+    ("", "", "When does the pool open?"),
+])  # fmt: skip
+def test_nothing_is_missing_without_a_question(
+    source: str, response: str, question: str | None
+) -> None:
+    detector = Detector(verifier=Scripted(lambda _: 0.1))
+    report = detector.check(source, response, question=question, missing=True)
+    assert report.missing == ()
+
+
+def test_missing_is_off_by_default() -> None:
+    detector = Detector(verifier=Scripted(lambda _: 0.1))
+    assert detector.check("The pool opens.", "No.", question="Does the pool open?").missing == ()
+
+
+def test_a_rule_of_the_caller_flags_a_claim() -> None:
+    def slang(claim: ClaimReport, documents: Sequence[str]) -> Iterator[WrongWords]:
+        assert documents == ["The mill closed."]
+        if "gonna" in claim.text:
+            yield WrongWords("slang", "gonna", "going to")
+
+    detector = Detector(verifier=Scripted(lambda _: 0.99), rules=[slang])
+    report = detector.check("The mill closed.", "It was gonna close. It did close.")
+    assert [claim.failing for claim in report.claims] == [True, False]
+    (word,) = report.claims[0].wrong
+    assert (word.kind, word.span and word.span.cut(report.response)) == ("slang", "gonna")
+    assert report.relabelled({"slang": "STYLE-1"}).claims[0].wrong[0].kind == "STYLE-1"
+    assert report.relabelled({}) == report
+
+
+def test_a_rule_that_fails_leaves_a_note() -> None:
+    def broken(claim: ClaimReport, documents: Sequence[str]) -> Iterator[WrongWords]:
+        raise ValueError("no such table")
+
+    detector = Detector(verifier=Scripted(lambda _: 0.99), rules=[broken])
+    report = detector.check("The mill closed.", "It was the mill that closed.")
+    assert report.ok
+    assert "no such table" in report.provenance.notes[-1]

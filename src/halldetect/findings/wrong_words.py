@@ -48,13 +48,17 @@ def _wrong(report: ClaimReport, known: frozenset[str], response: str) -> Iterato
     if error is not None and error.claim_words:
         said = error.claim_words
         same = [item for item in found if said in item.words or item.words in said]
-        found = [item for item in found if item not in same]
-        found.insert(0, located(response, report.span, error.kind, said, error.source_words))
+        if same:
+            filled = replace(same[0], source_words=same[0].source_words or error.source_words)
+            found = [filled if item is same[0] else item for item in found]
+        else:
+            found.insert(0, located(response, report.span, error.kind, said, error.source_words))
     if found:
         yield from found
         return
     for words in new_words(report.text, known):
-        yield located(response, report.span, ErrorKind.INVENTED, words)
+        kind = ErrorKind.NUMBER if words.replace(",", "").isdigit() else ErrorKind.INVENTED
+        yield located(response, report.span, kind, words)
 
 
 def new_words(claim: str, known: frozenset[str]) -> list[str]:
