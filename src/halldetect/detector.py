@@ -262,11 +262,7 @@ class Detector:
     ) -> Report:
         """Check a response from a position on; the text before it is context only.
 
-        Args:
-            source: The text, or several documents, that the response should be faithful to.
-            response: The text; its beginning resolves pronouns in the part.
-            start: The start of the part to check.
-            question: The question that is answered.
+        `start` is the start of the part; the other arguments are those of `check`.
         """
         self._refuse_paper("a part of a response")
         (item,) = self.begin([Pair(source, response, question)])
@@ -319,9 +315,7 @@ class Detector:
         """Replace, rewrite or remove unsupported claims, and check the result.
 
         Args:
-            source: The text, or several documents, that the response should be faithful to.
-            response: The text to repair.
-            question: The question that is answered.
+            source, response, question: As for `check`.
             rewriter: A language model that may rewrite sentences: a name (see
                 `repair.rewriters.load_rewriter`) or an object; None: use no model.
             max_rounds: Rounds of changes; then every failing claim is removed.
@@ -352,10 +346,9 @@ class Detector:
         """Guard a response while it is written; judge each sentence once it is complete.
 
         Args:
-            source: The text, or several documents, that the response should be faithful to.
+            source, question: As for `check`.
             on_failure: The action for a sentence that is not supported: "pass", "hold" (leave it
                 out), "repair" or "stop"; see `stream.guard.OnFailure`.
-            question: The question that is answered.
             rewriter: See `repair`.
         """
         from halldetect.stream.guard import StreamGuard

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -99,13 +98,9 @@ class ErrorReport:
 
 @dataclass(frozen=True, slots=True)
 class WrongWords:
-    """Words of a claim that the source does not bear out.
+    """Words of a claim that the source does not bear out, and what it has instead.
 
-    Attributes:
-        kind: The kind of error, mostly a value of `ErrorKind`.
-        words: The words of the claim.
-        source_words: What the source has instead; empty if it has nothing.
-        span: Their place in the response; None if unknown.
+    `kind` is mostly a value of `ErrorKind`; `span` is their place in the response, if known.
     """
 
     kind: str
@@ -127,10 +122,7 @@ class QuotationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuotationReport:
-    """Text in quotation marks, and the words of the source that it repeats or changes.
-
-    `source_words` is empty and `document` is None if the source has no such place.
-    """
+    """Text in quotation marks, and the words of the source that it repeats or changes."""
 
     state: QuotationState
     text: str
@@ -140,11 +132,7 @@ class QuotationReport:
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """A passage of another document that contradicts a supported claim.
-
-    `newer` is the document with the later date, of this one and the supporting one; None if a date
-    is unknown.
-    """
+    """A passage that contradicts a supported claim, and the newer document if dates are known."""
 
     passage: Evidence
     newer: int | None = None
@@ -324,18 +312,12 @@ class Report:
         Args:
             labels: A name for each kind, such as `{"number": "FIGURE"}`; other kinds stay.
         """
-        return replace(
-            self,
-            claims=tuple(
-                replace(
-                    claim,
-                    wrong=tuple(
-                        replace(item, kind=labels.get(item.kind, item.kind)) for item in claim.wrong
-                    ),
-                )
-                for claim in self.claims
-            ),
-        )
+
+        def renamed(claim: ClaimReport) -> ClaimReport:
+            found = (replace(item, kind=labels.get(item.kind, item.kind)) for item in claim.wrong)
+            return replace(claim, wrong=tuple(found))
+
+        return replace(self, claims=tuple(map(renamed, self.claims)))
 
     def document_name(self, document: int) -> str:
         """Return the name of a document by its index: the given one, else its number."""
@@ -406,27 +388,6 @@ class Report:
         return cast(Report, read_report(cls, data))
 
 
-def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:
-    """Return the quality of the citations of some claims; None if they cite nothing."""
-    checked = [claim for claim in claims if claim.status is not Status.UNCHECKABLE]
-    citing = [claim for claim in checked if claim.citations]
-    if not citing:
-        return None
-    supported = Status.SUPPORTED
-    marks = [item.status is supported for claim in citing for item in claim.citations]
-    by_cited = [any(item.status is supported for item in claim.citations) for claim in citing]
-    by_other = [
-        claim.status is supported and not held for claim, held in zip(citing, by_cited, strict=True)
-    ]
-    return CitationScores(
-        precision=rounded(sum(marks) / len(marks)),
-        recall=rounded(sum(by_cited) / len(checked)),
-        supported_by_cited=sum(by_cited),
-        supported_by_other=sum(by_other),
-        supported_by_none=len(citing) - sum(by_cited) - sum(by_other),
-    )
-
-
 def decide(
     score: float | None,
     claims: tuple[ClaimReport, ...],
@@ -452,12 +413,6 @@ def decide(
 def not_checked(parts: Sequence[UncheckedPart]) -> str:
     """Return "2 parts were not checked"."""
     return "1 part was not checked" if len(parts) == 1 else f"{len(parts)} parts were not checked"
-
-
-def graded_score(claims: Sequence[ClaimReport]) -> float | None:
-    """Return the mean lack of support over the claims that were checked; None without any."""
-    supports = [claim.support for claim in claims if claim.support is not None]
-    return rounded(1.0 - math.fsum(supports) / len(supports)) if supports else None
 
 
 def rounded(value: float) -> float:
