@@ -48,8 +48,7 @@ class Detector:
 
     Args:
         verifier: A name (see `verification.presets`) or an object; default: as `config` says.
-        knowledge: The path or URL of an index, or an object, from which evidence for each claim
-            is retrieved besides the given source.
+        knowledge: An index (path, URL or object) that further evidence is retrieved from.
         config: The options; default: `Configuration()`.
         calibration: Replaces the calibration of the verifier.
         extractor: For the paper's method: a name (see `paper.extractors`) or an object.
