@@ -44,7 +44,7 @@ from tests.support.copied_sentences import copies
 DATA = Path(__file__).parents[1] / "tests" / "data"
 RESULTS = Path(__file__).parent / "results" / "suites"
 SUITES = ("cases", "checks", "everyday", "hostile", "contexts", "recombined")
-FILES = (*SUITES, "long_answers", "two_documents")
+FILES = (*SUITES, "long_answers", "two_documents", "quantities", "quotations")
 CONVERSATIONS = "conversations"
 EXPECTED = {
     "entailment": Status.SUPPORTED, "neutral": Status.UNSUPPORTED,

@@ -180,7 +180,7 @@ def test_seconds_are_split_by_tokens() -> None:
             [(SOURCE, "Whales sing."), (SOURCE * 9, "Dogs bark. " * 9)]
         )
     )
-    assert set(short) == {"read", "verify", "explain", "proof"}
+    assert set(short) == {"read", "verify", "facts", "explain", "proof"}
     assert 0.0 <= short["verify"] < long["verify"]
 
 

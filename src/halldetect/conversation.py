@@ -37,8 +37,8 @@ from halldetect.report import (
     Status,
     Verdict,
     decide,
-    graded_score,
 )
+from halldetect.report.conclusion import graded_score
 from halldetect.scoring import response_score
 
 # The source of a turn that begins a conversation.

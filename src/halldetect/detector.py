@@ -16,11 +16,12 @@ from halldetect import conversation, pipeline
 from halldetect.config import Configuration, Settings
 from halldetect.conversation import ConversationReport
 from halldetect.errors import ConfigurationError, InputError
+from halldetect.findings.missing import find_missing
 from halldetect.inputs import AnyPair, Conversation, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model
 from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
-from halldetect.protocols import Extractor, Observe, Progress, Verifier
+from halldetect.protocols import Extractor, Observe, Progress, Rule, Verifier
 from halldetect.report import ClaimReport, Report
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.presets import CASCADE, LARGE, check_verifier_name
@@ -47,11 +48,11 @@ class Detector:
 
     Args:
         verifier: A name (see `verification.presets`) or an object; default: as `config` says.
-        knowledge: The path or URL of an index, or an object, from which evidence for each claim
-            is retrieved besides the given source.
+        knowledge: An index (path, URL or object) that further evidence is retrieved from.
         config: The options; default: `Configuration()`.
         calibration: Replaces the calibration of the verifier.
         extractor: For the paper's method: a name (see `paper.extractors`) or an object.
+        rules: Own rules for wrong words (docs/extending.md).
         notice: Receives one-line messages for the user; default: standard error.
         progress: Receives the phase, the amount done and the total.
         options: Fields of `Configuration` that override those of `config`.
@@ -65,6 +66,7 @@ class Detector:
         config: Configuration | None = None,
         calibration: Calibration | None = None,
         extractor: str | Extractor | None = None,
+        rules: Sequence[Rule] = (),
         notice: Notice = print_notice,
         progress: Progress | None = None,
         **options: Unpack[Settings],
@@ -87,6 +89,7 @@ class Detector:
             notice,
             progress,
         )
+        self._rules = tuple(rules)
         self._notice = notice
         self._progress = progress
         self._models: Models | None = None
@@ -163,7 +166,7 @@ class Detector:
         """Return the models, loaded on first use."""
         with self._lock:
             if self._models is None:
-                self._models = self._loader.load()
+                self._models = replace(self._loader.load(), rules=self._rules)
             return self._models
 
     @property
@@ -221,6 +224,7 @@ class Detector:
         *,
         question: str | None = None,
         threshold: float | str | None = None,
+        missing: bool = False,
     ) -> Report:
         """Check one response.
 
@@ -229,6 +233,7 @@ class Detector:
             response: The text to check.
             question: The question that the response answers; a short answer is judged with it.
             threshold: Replaces the threshold of the configuration for this response.
+            missing: Fill `report.missing` with what the response leaves unanswered.
 
         Raises:
             InputError: For anything that is not text.
@@ -236,6 +241,8 @@ class Detector:
         """
         item = Prepared(clean_pair(Pair(source, response, question)))
         (report,) = self.finish(self._prepare([item]))
+        if missing:
+            report = find_missing(report, self.verifier)
         if threshold is None:
             return report
         return report.rethreshold(threshold_value(threshold, self.verifier.description))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from halldetect.config import Configuration
 from halldetect.errors import CheckError, ConfigurationError, ModelError
 from halldetect.knowledge.passages import Knowledge
-from halldetect.protocols import Extractor, Progress, Verifier
+from halldetect.protocols import Extractor, Progress, Rule, Verifier
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
@@ -26,7 +26,8 @@ class Models:
     """The loaded models of a detector and the numbers that come with them.
 
     `second` judges the responses that the verifier is unsure of, in a cascade. `locator` finds the
-    passages for a verifier that reads whole sources. `notes` are for every report.
+    passages for a verifier that reads whole sources. `notes` are for every report,
+    `rules` the caller's own for wrong words.
     """
 
     verifier: Verifier
@@ -36,6 +37,7 @@ class Models:
     locator: Verifier | None = None
     knowledge: Knowledge | None = None
     notes: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     def description(self) -> dict[str, Any]:
         """Return everything of the models that reports depend on."""

@@ -12,6 +12,9 @@ from halldetect.errors import described
 from halldetect.explanation.explain import Findings, explain
 from halldetect.explanation.locating import locate
 from halldetect.explanation.proofs import find_proofs
+from halldetect.findings import check_facts
+from halldetect.findings.disputes import find_disputes
+from halldetect.findings.wrong_words import mark_wrong_words
 from halldetect.inputs import CleanPair, read_texts
 from halldetect.knowledge.retrieval import mark_not_found
 from halldetect.loading import Models
@@ -138,6 +141,8 @@ def _start(item: Prepared) -> Findings:
         item.documents,
         item.pair.document_names,
         length=item.length,
+        response=item.pair.response,
+        question=item.pair.question or "",
         seconds=item.seconds,
         notes=item.notes,
     )
@@ -237,6 +242,15 @@ def _explained(
     else:
         proofs = partial(find_proofs, verifier=models.verifier)
         steps.append(("proof", "no shorter passage could be looked for", proofs))
+    compare = partial(
+        check_facts, answer=answer, calibration=models.calibration, rules=models.rules
+    )
+    steps.insert(0, ("facts", "facts could not be compared", compare))
+    steps.append(("facts", "wrong words could not be marked", mark_wrong_words))
+    disputes = partial(
+        find_disputes, verifier=models.locator or models.verifier, calibration=models.calibration
+    )
+    steps.append(("facts", "disputes could not be looked for", disputes))
     for phase, failure, step in steps:
         findings = _add(findings, phase, failure, partial(step, progress=_advance(progress, phase)))
     if observe is not None:

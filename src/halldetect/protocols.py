@@ -5,12 +5,12 @@ Any object that fits a protocol works; `docs/extending.md` shows how to write on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from halldetect.reading.claims import Claim
-from halldetect.report import ClaimReport, Probabilities
+from halldetect.report import ClaimReport, Probabilities, WrongWords
 
 # Receives the phase, the amount done and the total: "fetch" and "convert" of a model in bytes,
 # "extract" in responses, "verify" and "explain" in tokens, "proof" in claims. Totals are estimates.
@@ -51,6 +51,11 @@ class Verifier(Protocol):
         No pair has more than `max_tokens` tokens. Raises ModelError on failure.
         """
         ...
+
+
+# Returns the wrong words of a claim, given the texts of the documents. A claim with such words
+# loses half of its support.
+Rule = Callable[[ClaimReport, Sequence[str]], Iterable[WrongWords]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ def test_every_suite_is_read_whole() -> None:
     counts = {suite: len(suites.suite_rows(suite)) for suite in suites.FILES}
     assert counts == {
         "cases": 400, "checks": 640, "everyday": 216, "hostile": 40, "contexts": 148,
-        "recombined": 120, "long_answers": 200, "two_documents": 82,
+        "recombined": 120, "long_answers": 200, "two_documents": 82, "quantities": 200,
+        "quotations": 80,
     }  # fmt: skip
     rows = [row for suite in suites.FILES for row in suites.suite_rows(suite)]
     assert len({(row.suite, row.id) for row in rows}) == len(rows)

@@ -22,7 +22,9 @@ def examples(title: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("title", ["A verifier", "An extractor", "A dataset"])
+@pytest.mark.parametrize(
+    "title", ["A verifier", "An extractor", "An error type of your own", "A dataset"]
+)
 def test_an_example_is_short(title: str) -> None:
     assert sum(len(block.splitlines()) for block in examples(title)) <= MOST_LINES
 
@@ -34,6 +36,11 @@ def test_a_verifier() -> None:
 
 def test_an_extractor() -> None:
     for block in examples("An extractor"):
+        exec(block, {})
+
+
+def test_an_error_type() -> None:
+    for block in examples("An error type of your own"):
         exec(block, {})
 
 

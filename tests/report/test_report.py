@@ -26,10 +26,10 @@ from halldetect.report import (
     Report,
     Status,
     Verdict,
-    citation_scores,
     decide,
     rounded,
 )
+from halldetect.report.conclusion import citation_scores
 
 short = st.text(max_size=3)
 unit = st.floats(0.0, 1.0).map(rounded)

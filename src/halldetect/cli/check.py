@@ -24,7 +24,7 @@ from halldetect.cli.parser import add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, existing_file
 from halldetect.errors import InputError
-from halldetect.report import Report
+from halldetect.report import Report, Verdict
 
 if TYPE_CHECKING:
     from halldetect.inputs import Source, SourceDocument
@@ -87,6 +87,16 @@ _MESSAGES = {
         "transcript of an agent; SOURCE and --source are further documents"
     ),
 }
+_FAIL_ON = {
+    "--fail-on": value(
+        "KIND",
+        "exit with 1 also for a faithful response with such a claim: one document supports it, "
+        "another contradicts it",
+        choices=("disputed",),
+        repeatable=True,
+    ),
+    "--missing": switch("with --question: also list what the source answers and RESPONSE does not"),
+}
 _REPAIR = {
     "--max-rounds": value("N", "after N rounds of changes, remove what still fails", int, 3),
     "--output": file("write the new text to a file"),
@@ -97,9 +107,10 @@ def add(commands: Any) -> None:
     """Add the commands of this module to the parser."""
     few = {flag: _SHOWN[flag] for flag in ("--json", "--html", "--quiet")}
     report, comparison = {"what to show": _SHOWN}, {"what to show": few}
+    checked = {"what to show": _SHOWN | _FAIL_ON}
     repair = {"how to repair": _REPAIR, "what to show": few}
     for name, run, help, description, texts, groups in (
-        ("check", run_check, "check a response against its source", CHECK, _ONE, report),
+        ("check", run_check, "check a response against its source", CHECK, _ONE, checked),
         ("compare", run_compare, "compare two responses", COMPARE, "SOURCE A B", comparison),
         ("repair", run_repair, "change a response until it is supported", REPAIR, _ONE, repair),
         ("demo", run_demo, "check a built-in example", DEMO, "", report),
@@ -144,6 +155,8 @@ def run_check(arguments: argparse.Namespace) -> int:
     documents, (response,) = read_texts(arguments, "check")
     report = _checked(arguments, documents, response, arguments.question)
     _show(arguments, _forms(report, existing_file(arguments.texts[-1], literal=arguments.text)))
+    if report.ok and report.disputed and arguments.fail_on:
+        return OF_VERDICT[Verdict.HALLUCINATED]
     return OF_VERDICT[report.verdict]
 
 
@@ -243,8 +256,10 @@ def _checked(
     arguments: argparse.Namespace, source: Source, response: str, question: str | None
 ) -> Report:
     _require_possible(arguments)
+    missing = getattr(arguments, "missing", False)
     return with_detector(
-        arguments, lambda detector: detector.check(source, response, question=question)
+        arguments,
+        lambda detector: detector.check(source, response, question=question, missing=missing),
     )
 
 

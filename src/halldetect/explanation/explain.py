@@ -30,6 +30,8 @@ class Findings:
     names: tuple[str, ...] = ()
     answers: tuple[tuple[str, Judgement], ...] = ()
     length: int = 1
+    response: str = ""
+    question: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     problem: str | None = None

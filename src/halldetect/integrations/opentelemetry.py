@@ -41,10 +41,13 @@ class TracedDetector(Detector):
         *,
         question: str | None = None,
         threshold: float | str | None = None,
+        missing: bool = False,
     ) -> Report:
         """Check one response as `Detector` does, and emit an event and metrics."""
         started = perf_counter()
-        report = super().check(source, response, question=question, threshold=threshold)
+        report = super().check(
+            source, response, question=question, threshold=threshold, missing=missing
+        )
         emit(report)
         _instruments()[1].record(perf_counter() - started, {"halldetect.verdict": report.verdict})
         return report

@@ -26,6 +26,7 @@ from halldetect.render.phrases import (
     document_name,
     facts,
     head_lines,
+    missing_lines,
     number,
     one_line,
     paper_line,
@@ -136,7 +137,7 @@ def view(report: Report, passages: Passages | None = None) -> str:
                 zip(report.documents, _source_marks(report, items), strict=True)
             )
         ],
-        unchecked=unchecked_lines(report),
+        unchecked=[*unchecked_lines(report), *missing_lines(report)],
         facts=facts(report),
     )
 

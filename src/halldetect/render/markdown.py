@@ -10,6 +10,7 @@ from halldetect.render.phrases import (
     VERDICT_SYMBOL,
     facts,
     head_lines,
+    missing_lines,
     number,
     one_line,
     summary,
@@ -46,7 +47,7 @@ def markdown(report: Report) -> str:
         rows = ["| # | State | Claim | Support |", "| --: | :-- | :-- | --: |", *map(_row, claims)]
         parts += ["\n".join(rows), "## Passages"]
         parts += [part for item in claims for part in _claim(item)]
-    parts += [escape(line) for line in unchecked_lines(report)]
+    parts += [escape(line) for line in (*unchecked_lines(report), *missing_lines(report))]
     parts += [f"Note: {escape(note)}" for note in report.provenance.notes]
     made = "\n".join(f"- {escape(name)}: {escape(value)}" for name, value in facts(report))
     parts.append(f"<details>\n<summary>How it was made</summary>\n\n{made}\n\n</details>")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -110,9 +110,18 @@ class Passages:
                     f"“{self._quoted(other.document, other.span, claim, limit)}”"
                     for other in proof.others
                 ),
+                *self._dispute(claim, limit),
                 *explanations(claim),
             ],
         )
+
+    def _dispute(self, claim: ClaimReport, limit: int) -> Iterator[str]:
+        if claim.against is not None:
+            place, newer = claim.against.passage, claim.against.newer
+            quote = self._quoted(place.document, place.span, claim, limit)
+            name = document_name(self._report, place.document)
+            end = "" if newer is None else f" (newer: {document_name(self._report, newer)})"
+            yield f"Disputed: {name} says “{quote}”{end}"
 
     def _quoted(self, document: int, span: Span, claim: ClaimReport, limit: int) -> str:
         read = self._documents[document].readable(span)

@@ -67,6 +67,13 @@ def explanations(claim: ClaimReport) -> list[str]:
         words = f"“{said}”" if said else "nothing"
         beside = f", in the source “{found}”" if found else ", not in the source"
         lines.append(f"{claim.error.kind.capitalize()}: {words}{beside}")
+    for wrong in claim.wrong:
+        if claim.error is None or wrong.words != claim.error.claim_words:
+            instead = one_line(wrong.source_words)
+            beside = f", in the source “{instead}”" if instead else ", not in the source"
+            lines.append(f"{wrong.kind.capitalize()}: “{one_line(wrong.words)}”{beside}")
+    lines += [f"Follows from the source: {one_line(step)}" for step in claim.derived]
+    lines += [f"Quotation {one.state}: “{one_line(one.text)}”" for one in claim.quotations]
     for citation in claim.citations:
         missing = citation.document is None
         end = ", which does not exist" if missing else f": {citation.status} by it"
@@ -103,7 +110,8 @@ def counts_line(report: Report) -> str:
     counts = Counter(claim.status for claim in report.claims)
     if not counts:
         return "no claims"
-    return ", ".join(f"{counts[status]} {status}" for status in STATES if counts[status])
+    parts = [f"{counts[status]} {status}" for status in STATES if counts[status]]
+    return ", ".join([*parts, *([f"{len(report.disputed)} disputed"] if report.disputed else [])])
 
 
 def head_lines(report: Report) -> list[str]:
@@ -134,9 +142,16 @@ def unchecked_lines(report: Report) -> list[str]:
     return [*lines, f"Not checked: {more} further parts"] if more else lines
 
 
+def missing_lines(report: Report) -> list[str]:
+    """Return a line for each statement of the source that the response leaves out."""
+    return [f"Not in the response: “{one_line(item.text[:MAX_PART])}”" for item in report.missing]
+
+
 def summary(report: Report) -> str:
     """Return the verdict in a sentence or two."""
     found = _summary(report)
+    if report.disputed:
+        found += f" Disputed by another document: {len(report.disputed)}."
     if report.verdict is Verdict.FAITHFUL and report.left_out:
         return f"Faithful in what was checked; {not_checked(report.left_out)}. {found}"
     return found

@@ -18,6 +18,7 @@ from halldetect.render.passages import Passages
 from halldetect.render.phrases import STATE_MEANING, one_line, score_line, summary, unchecked_lines
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
+from halldetect.report.json_form import plain
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # The rule if the response exceeds the threshold but no single claim fails.
@@ -108,6 +109,12 @@ def _results(file: CheckedFile, at: int) -> list[dict[str, Any]]:
         if claim.status is not Status.SUPPORTED:
             message = claim_line(report, claim, passages)
             add(str(claim.status), message, claim.span, claim=claim.text, support=claim.support)
+            if claim.wrong:
+                results[-1]["properties"]["wrong"] = plain(claim.wrong)
+                regions = [_region(report.response, item.span) for item in claim.wrong if item.span]
+                place = results[-1]["locations"][0]
+                if regions and "region" in place["physicalLocation"]:
+                    place["annotations"] = regions
     for part, line in zip(report.left_out, unchecked_lines(report), strict=False):
         add(_UNCHECKED, line, part.span, reason=part.reason)
     failed = any(result["kind"] == "fail" for result in results)

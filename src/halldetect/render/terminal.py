@@ -14,6 +14,7 @@ from halldetect.render.phrases import (
     VERDICT_SYMBOL,
     citation_line,
     counts_line,
+    missing_lines,
     one_line,
     paper_line,
     summary,
@@ -55,7 +56,8 @@ def terminal(report: Report, *, width: int | None = None, color: bool | None = N
         console.print()
         _claim(console, item, room)
     notes = [f"note: {one_line(note)}" for note in report.provenance.notes]
-    for line in ("", *unchecked_lines(report), *notes) if notes or report.left_out else ():
+    parts = [*unchecked_lines(report), *missing_lines(report), *notes]
+    for line in ("", *parts) if parts else ():
         console.print(line, style="dim")
     return printed(console)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, cast
@@ -50,6 +49,8 @@ class ErrorKind(StrEnum):
     ROLE = "role swapped"
     NEGATION = "negation"
     INVENTED = "invented detail"
+    QUOTATION = "quotation"
+    IDENTIFIER = "invented identifier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,48 @@ class ErrorReport:
 
 
 @dataclass(frozen=True, slots=True)
+class WrongWords:
+    """Words of a claim that the source does not bear out, and what it has instead.
+
+    `kind` is mostly a value of `ErrorKind`; `span` is their place in the response, if known.
+    """
+
+    kind: str
+    words: str
+    source_words: str = ""
+    span: Span | None = None
+
+
+class QuotationState(StrEnum):
+    """The relation of a quotation to the source."""
+
+    VERBATIM = "verbatim"
+    CHANGED = "changed"
+    STITCHED = "stitched together"
+    OTHER_SPEAKER = "of another speaker"
+    OTHER_DOCUMENT = "from another document"
+    NOT_FOUND = "not found"
+
+
+@dataclass(frozen=True, slots=True)
+class QuotationReport:
+    """Text in quotation marks, and the words of the source that it repeats or changes."""
+
+    state: QuotationState
+    text: str
+    source_words: str = ""
+    document: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """A passage that contradicts a supported claim, and the newer document if dates are known."""
+
+    passage: Evidence
+    newer: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CitationReport:
     """A document that a claim cites, and the state of the claim against that document alone.
 
@@ -135,6 +178,10 @@ class ClaimReport:
         read_as: The form with resolved references that was judged, if that rescued the claim.
         error: The error in a failing claim, where a rule finds it.
         citations: The documents that the claim cites.
+        wrong: The words that the source does not bear out, where they were found.
+        derived: The steps by which numbers follow from the source: "25,500 = 30 % of 85,000".
+        quotations: The texts in quotation marks, compared with the source word for word.
+        against: The passage of another document that contradicts a supported claim.
         fed_score: The paper's max P(E) - max P(C); this and the next two only in paper mode.
         entailing: The window with the greatest P(E).
         contradicting: The window with the greatest P(C), chosen independently.
@@ -151,6 +198,10 @@ class ClaimReport:
     read_as: str | None = None
     error: ErrorReport | None = None
     citations: tuple[CitationReport, ...] = ()
+    wrong: tuple[WrongWords, ...] = field(default=(), metadata=OPTIONAL)
+    derived: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    quotations: tuple[QuotationReport, ...] = field(default=(), metadata=OPTIONAL)
+    against: Dispute | None = field(default=None, metadata=OPTIONAL)
     fed_score: float | None = field(default=None, metadata=OPTIONAL)
     entailing: Evidence | None = field(default=None, metadata=OPTIONAL)
     contradicting: Evidence | None = field(default=None, metadata=OPTIONAL)
@@ -199,7 +250,8 @@ class Report:
     of the response: the mean over its claims. `document_names` is empty unless the caller named
     the documents. `unchecked` has the parts of the response that were not judged, empty in paper
     mode. `citations` is None if the response cites no document. `fed_score` is set in
-    paper mode only.
+    paper mode only. `missing` has the statements of the source that answer the question and that
+    the response does not make, if they were asked for.
     """
 
     verdict: Verdict
@@ -217,6 +269,7 @@ class Report:
     citations: CitationScores | None = None
     graded: float | None = None
     fed_score: float | None = field(default=None, metadata=OPTIONAL)
+    missing: tuple[Evidence, ...] = field(default=(), metadata=OPTIONAL)
     schema_version: int = SCHEMA_VERSION
 
     @property
@@ -228,6 +281,11 @@ class Report:
     def left_out(self) -> tuple[UncheckedPart, ...]:
         """Return the unchecked parts that may assert something."""
         return tuple(part for part in self.unchecked if part.asserting)
+
+    @property
+    def disputed(self) -> tuple[ClaimReport, ...]:
+        """Return the claims that one document supports and another contradicts."""
+        return tuple(claim for claim in self.claims if claim.against is not None)
 
     @property
     def precision(self) -> float | None:
@@ -247,6 +305,19 @@ class Report:
         if claim.status is Status.SUPPORTED:
             return True
         return claim.support is not None and rounded(1.0 - claim.support) < self.threshold
+
+    def relabelled(self, labels: Mapping[str, str]) -> Report:
+        """Return the report with other names for the kinds of wrong words.
+
+        Args:
+            labels: A name for each kind, such as `{"number": "FIGURE"}`; other kinds stay.
+        """
+
+        def renamed(claim: ClaimReport) -> ClaimReport:
+            found = (replace(item, kind=labels.get(item.kind, item.kind)) for item in claim.wrong)
+            return replace(claim, wrong=tuple(found))
+
+        return replace(self, claims=tuple(map(renamed, self.claims)))
 
     def document_name(self, document: int) -> str:
         """Return the name of a document by its index: the given one, else its number."""
@@ -317,27 +388,6 @@ class Report:
         return cast(Report, read_report(cls, data))
 
 
-def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:
-    """Return the quality of the citations of some claims; None if they cite nothing."""
-    checked = [claim for claim in claims if claim.status is not Status.UNCHECKABLE]
-    citing = [claim for claim in checked if claim.citations]
-    if not citing:
-        return None
-    supported = Status.SUPPORTED
-    marks = [item.status is supported for claim in citing for item in claim.citations]
-    by_cited = [any(item.status is supported for item in claim.citations) for claim in citing]
-    by_other = [
-        claim.status is supported and not held for claim, held in zip(citing, by_cited, strict=True)
-    ]
-    return CitationScores(
-        precision=rounded(sum(marks) / len(marks)),
-        recall=rounded(sum(by_cited) / len(checked)),
-        supported_by_cited=sum(by_cited),
-        supported_by_other=sum(by_other),
-        supported_by_none=len(citing) - sum(by_cited) - sum(by_other),
-    )
-
-
 def decide(
     score: float | None,
     claims: tuple[ClaimReport, ...],
@@ -363,12 +413,6 @@ def decide(
 def not_checked(parts: Sequence[UncheckedPart]) -> str:
     """Return "2 parts were not checked"."""
     return "1 part was not checked" if len(parts) == 1 else f"{len(parts)} parts were not checked"
-
-
-def graded_score(claims: Sequence[ClaimReport]) -> float | None:
-    """Return the mean lack of support over the claims that were checked; None without any."""
-    supports = [claim.support for claim in claims if claim.support is not None]
-    return rounded(1.0 - math.fsum(supports) / len(supports)) if supports else None
 
 
 def rounded(value: float) -> float:

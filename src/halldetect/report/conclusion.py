@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,15 +15,16 @@ from halldetect.knowledge.retrieval import retrieval_notes
 from halldetect.protocols import Draft, Extractor, Verifier
 from halldetect.reading.document import UncheckedPart
 from halldetect.report import (
+    CitationScores,
     ClaimReport,
     Cost,
     Evidence,
     Provenance,
     Report,
+    Status,
     Verdict,
-    citation_scores,
     decide,
-    graded_score,
+    rounded,
 )
 from halldetect.scoring import Calibration, response_score
 from halldetect.verification.judging import Judgement
@@ -148,3 +150,30 @@ def _provenance(
         notes=tuple(dict.fromkeys(notes)),
         extractor={} if extractor is None else dict(extractor.description),
     )
+
+
+def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:
+    """Return the quality of the citations of some claims; None if they cite nothing."""
+    checked = [claim for claim in claims if claim.status is not Status.UNCHECKABLE]
+    citing = [claim for claim in checked if claim.citations]
+    if not citing:
+        return None
+    supported = Status.SUPPORTED
+    marks = [item.status is supported for claim in citing for item in claim.citations]
+    by_cited = [any(item.status is supported for item in claim.citations) for claim in citing]
+    by_other = [
+        claim.status is supported and not held for claim, held in zip(citing, by_cited, strict=True)
+    ]
+    return CitationScores(
+        precision=rounded(sum(marks) / len(marks)),
+        recall=rounded(sum(by_cited) / len(checked)),
+        supported_by_cited=sum(by_cited),
+        supported_by_other=sum(by_other),
+        supported_by_none=len(citing) - sum(by_cited) - sum(by_other),
+    )
+
+
+def graded_score(claims: Sequence[ClaimReport]) -> float | None:
+    """Return the mean lack of support over the claims that were checked; None without any."""
+    supports = [claim.support for claim in claims if claim.support is not None]
+    return rounded(1.0 - math.fsum(supports) / len(supports)) if supports else None

@@ -1,0 +1,307 @@
+"""Findings by rule: numbers, quotations, identifiers and wrong words, through the detector."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halldetect import Detector, Report
+from halldetect.findings.identifiers import KnownText, identifiers
+from halldetect.findings.quotations import QuotedSource
+from halldetect.findings.wrong_words import new_words
+from halldetect.reading.overlap import content_keys
+from halldetect.render.html import html
+from halldetect.render.markdown import markdown
+from halldetect.render.sarif import sarif
+from halldetect.render.terminal import terminal
+from halldetect.report import ClaimReport, Probabilities, WrongWords
+from tests.support.paths import ROOT
+
+
+class Scripted:
+    """A verifier whose P(E) is a function of the hypothesis."""
+
+    max_tokens = 512
+
+    def __init__(self, entails: Callable[[str], float]) -> None:
+        self.entails = entails
+        self.description = {"name": "scripted", "digest": "0"}
+        self.asked: list[str] = []
+
+    def count_tokens(self, texts: list[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    def judge(self, pairs: list[tuple[str, str]]) -> list[Probabilities]:
+        self.asked += [hypothesis for _, hypothesis in pairs]
+        return [Probabilities(p, 1 - p, 0.0) for p in (self.entails(text) for _, text in pairs)]
+
+
+def check(source: Any, response: str, support: float = 0.9, **options: Any) -> Report:
+    detector = Detector(verifier=Scripted(lambda _: support), **options)
+    return detector.check(source, response)
+
+
+def test_an_unknown_number_halves_the_support() -> None:
+    report = check("Children under eight pay four euros.", "Children under eighty pay four euros.")
+    (claim,) = report.claims
+    assert (claim.status, claim.support) == ("unsupported", 0.45)
+    assert [(item.kind, item.words) for item in claim.wrong] == [("number", "eighty")]
+    assert claim.wrong[0].span is not None
+    assert claim.wrong[0].span.cut(report.response) == "eighty"
+
+
+def test_a_sure_verifier_decides_about_prose_but_not_about_records() -> None:
+    claim = "The desk costs 250 and is made of oak."
+    assert check("The oak desk costs 240.", claim, 0.99).verdict == "faithful"
+    assert check('{"desk": {"price": 240, "wood": "oak"}}', claim, 0.99).verdict == "hallucinated"
+
+
+def test_a_derived_number_rescues_a_claim_and_shows_the_step() -> None:
+    verifier = Scripted(lambda text: 0.9 if "30 % of 85,000" in text else 0.1)
+    source = "Turnover was 85,000 euros. Wages took 30 % of it."
+    report = Detector(verifier=verifier).check(source, "Wages cost 25,500 euros.")
+    (claim,) = report.claims
+    assert claim.status == "supported"
+    assert claim.derived == ("25,500 euros = 30 % of 85,000 euros",)
+    assert claim.text == "Wages cost 25,500 euros."
+    for shown in (terminal(report, color=False), markdown(report), html(report)):
+        assert "30 % of 85,000 euros" in shown
+    assert Report.from_json(report.to_json()) == report
+
+
+def test_a_claim_that_fails_for_another_reason_stays_wrong() -> None:
+    source = "Turnover was 85,000 euros. Wages took 30 % of it."
+    report = check(source, "Fines cost 25,500 euros.", 0.1)
+    assert report.claims[0].failing
+    assert report.claims[0].derived == ()
+
+
+def test_a_number_of_the_question_is_known() -> None:
+    detector = Detector(verifier=Scripted(lambda _: 0.9))
+    answer = "All 75 guests fit into the hall."
+    assert detector.check("The hall seats many.", answer, question="Do 75 guests fit?").ok
+    assert not detector.check("The hall seats many.", answer).ok
+
+
+@pytest.mark.parametrize(
+    ("claim", "state"),
+    [
+        ("Holm said: “We will close the mill in May.”", "verbatim"),
+        ('Holm said: "we WILL close the mill … nobody wants its flour."', "verbatim"),
+        ("Holm said: “We will close [it] in May.”", "verbatim"),
+        ("Holm said: “We will open the mill in May.”", "changed"),
+        ("Dahl said: “We will close the mill in May.”", "of another speaker"),
+        ("Holm said: “We will close the mill I will vote against it.”", "stitched together"),
+        ("Holm said: “Flour has never been so expensive here.”", "not found"),
+    ],
+)
+def test_states_of_quotations(claim: str, state: str) -> None:
+    text = "Holm: We will close the mill in May, nobody wants its flour.\n"
+    source = QuotedSource([f"{text}Dahl: I will vote against it."])
+    assert [item.state for item in source.quotations(claim)] == [state]
+
+
+def test_a_wrong_speaker_is_wrong_whatever_the_verifier_says() -> None:
+    source = "Holm: We will close the mill in May.\nDahl: I am against it."
+    report = check(source, "Dahl said: “We will close the mill in May.” He is sorry.", 0.99)
+    assert [claim.status for claim in report.claims] == ["unsupported", "supported"]
+    assert report.claims[0].wrong[0].kind == "quotation"
+    assert "Quotation of another speaker" in terminal(report, color=False)
+
+
+def test_titles_and_questions_are_not_quotations() -> None:
+    source = QuotedSource(["A film was made."])
+    assert source.quotations("She stars in “The Hunger Games: Mockingjay Part Two”.") == []
+    asked = "why did the old mill close"
+    assert source.quotations(f"As for “{asked}”, nobody knows.", (), f"{asked}?") == []
+
+
+def test_cited_document_without_the_quotation() -> None:
+    source = QuotedSource(["Nothing here.", "The dam held, but the pumps failed."])
+    (found,) = source.quotations("It says “the dam held, but the pumps failed” [1].", [0])
+    assert (found.state, found.document) == ("from another document", 1)
+
+
+def test_suite_of_quotations_by_rule_alone() -> None:
+    right = wrong = 0
+    for line in (ROOT / "tests/data/quotations.jsonl").read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        source = QuotedSource([entry["source"]])
+        for side in ("true", "false"):
+            for claim in entry[side]:
+                verbatim = [item.state for item in source.quotations(claim)] == ["verbatim"]
+                right += side == "true" and verbatim
+                wrong += side == "false" and not verbatim
+    assert right == 40
+    assert wrong >= 38
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Call read_rows() with --dry-run.", ["read_rows()", "--dry-run"]),
+        (
+            "See https://a.example/x, or mail to me@b.example.",
+            ["https://a.example/x", "me@b.example"],
+        ),
+        (
+            "Open conf/app.yaml; error E-4711 means MAX_SIZE.",
+            ["conf/app.yaml", "E-4711", "MAX_SIZE"],
+        ),
+        ("Plain words, e.g. U.S. and 3.5 or I/O.", []),
+        ("", []),
+    ],
+)
+def test_identifiers(text: str, found: list[str]) -> None:
+    assert identifiers(text) == found
+
+
+def test_identifiers_in_another_spelling_are_known() -> None:
+    known = KnownText(["Use the XR 5000 and `read_rows`. See www.a.example."])
+    assert known.invented("The XR-5000 has read_rows() at https://a.example/.") == []
+    assert known.invented("Use read_cells().") == ["read_cells()"]
+
+
+def test_an_invented_identifier_is_wrong_whatever_the_verifier_says() -> None:
+    report = check("Use --quiet to print less.", "You can use --silent to print less.", 0.99)
+    (claim,) = report.claims
+    assert claim.failing
+    assert [(item.kind, item.words) for item in claim.wrong] == [
+        ("invented identifier", "--silent")
+    ]
+    result = json.loads(sarif(report, "answer.txt"))["runs"][0]["results"][0]
+    assert result["properties"]["wrong"][0]["words"] == "--silent"
+    assert result["locations"][0]["annotations"][0]["startColumn"] == 13
+
+
+def test_new_words_of_a_failing_claim_are_marked() -> None:
+    known = content_keys("The old mill by the river was closed in May by the town council.")
+    assert new_words(
+        "The old mill by the river was closed in May by the council of angry giants.", known
+    ) == ["angry giants"]
+    assert new_words("Purple unicorns danced nightly.", known) == ["Purple unicorns danced nightly"]
+    assert new_words("The mill was closed.", known) == []
+    report = check("The mill closed in May.", "The mill closed in May after a fire.", 0.1)
+    assert [item.words for item in report.claims[0].wrong] == ["fire"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_texts_are_compared(source: str, response: str) -> None:
+    report = check(source, f"“{response}” 5 --x {response}", 0.6)
+    assert Report.from_json(report.to_json()) == report
+    for item in (item for claim in report.claims for item in claim.wrong if item.span):
+        assert item.span is not None
+        assert 0 <= item.span.start < item.span.end <= len(report.response)
+
+
+def test_without_facts_nothing_changes() -> None:
+    report = check("The mill closed.", "It was the mill that closed.", 0.9)
+    data = report.to_dict()["claims"][0]
+    assert not {"wrong", "derived", "quotations"} & data.keys()
+
+
+OLD = {"id": "Notice, 3 May 2021", "text": "A day ticket costs 35 euros. It is green."}
+NEW = {"id": "Notice, 9 July 2023", "text": "A day ticket costs 42 euros. It is blue."}
+
+
+class Numbers(Scripted):
+    """A verifier that compares the numbers of premise and hypothesis."""
+
+    def judge(self, pairs: list[tuple[str, str]]) -> list[Probabilities]:
+        def one(premise: str, hypothesis: str) -> Probabilities:
+            said = [word for word in hypothesis.split() if word.isdigit()]
+            right = all(word in premise.split() for word in said)
+            return Probabilities(0.9, 0.1, 0.0) if right else Probabilities(0.0, 0.1, 0.9)
+
+        return [one(*pair) for pair in pairs]
+
+
+def test_a_disputed_claim_names_the_other_document() -> None:
+    detector = Detector(verifier=Numbers(lambda _: 0.0))
+    report = detector.check([OLD, NEW], "The price of a day ticket is 35 euros.")
+    (claim,) = report.disputed
+    assert report.ok
+    assert claim.against is not None
+    assert claim.against.passage.text == "A day ticket costs 42 euros."
+    assert (claim.against.passage.document, claim.against.newer) == (1, 1)
+    for shown in (terminal(report, color=False), markdown(report), html(report)):
+        assert "42 euros" in shown
+    assert "Disputed by another document: 1." in str(report)
+    assert Report.from_json(report.to_json()) == report
+
+
+@pytest.mark.parametrize(
+    "source", [[OLD], [OLD, OLD | {"id": "x"}], [OLD, {"id": "y", "text": "Cows moo."}]]
+)
+def test_agreeing_documents_dispute_nothing(source: list[dict[str, str]]) -> None:
+    report = Detector(verifier=Numbers(lambda _: 0.0)).check(source, "It costs 35 euros a day.")
+    assert report.disputed == ()
+
+
+def test_without_dates_no_document_is_newer() -> None:
+    detector = Detector(verifier=Numbers(lambda _: 0.0))
+    documents = [OLD | {"id": "a"}, NEW | {"id": "b"}]
+    (claim,) = detector.check(documents, "The price of a day ticket is 35 euros.").disputed
+    assert claim.against is not None
+    assert claim.against.newer is None
+
+
+def test_statements_that_answer_the_question_and_are_left_out() -> None:
+    source = "The pool opens at nine. The pool closes at six. Dogs must wait outside."
+    verifier = Scripted(lambda text: 0.9 if "nine" in text else 0.1)
+    detector = Detector(verifier=verifier)
+    question = "When does the pool open or close?"
+    report = detector.check(source, "It opens at nine.", question=question, missing=True)
+    assert [item.text for item in report.missing] == ["The pool closes at six."]
+    for shown in (terminal(report, color=False), markdown(report), html(report)):
+        assert "Not in the response" in shown
+    assert Report.from_json(report.to_json()) == report
+
+
+@pytest.mark.parametrize(("source", "response", "question"), [
+    ("The pool opens at nine.", "It opens at nine.", None),
+    ("The pool opens at nine.", "It opens at nine.", "And?"),
+    ("", "", "When does the pool open?"),
+])  # fmt: skip
+def test_nothing_is_missing_without_a_question(
+    source: str, response: str, question: str | None
+) -> None:
+    detector = Detector(verifier=Scripted(lambda _: 0.1))
+    report = detector.check(source, response, question=question, missing=True)
+    assert report.missing == ()
+
+
+def test_missing_is_off_by_default() -> None:
+    detector = Detector(verifier=Scripted(lambda _: 0.1))
+    assert detector.check("The pool opens.", "No.", question="Does the pool open?").missing == ()
+
+
+def test_a_rule_of_the_caller_flags_a_claim() -> None:
+    def slang(claim: ClaimReport, documents: Sequence[str]) -> Iterator[WrongWords]:
+        assert documents == ["The mill closed."]
+        if "gonna" in claim.text:
+            yield WrongWords("slang", "gonna", "going to")
+
+    detector = Detector(verifier=Scripted(lambda _: 0.99), rules=[slang])
+    report = detector.check("The mill closed.", "It was gonna close. It did close.")
+    assert [claim.failing for claim in report.claims] == [True, False]
+    (word,) = report.claims[0].wrong
+    assert (word.kind, word.span and word.span.cut(report.response)) == ("slang", "gonna")
+    assert report.relabelled({"slang": "STYLE-1"}).claims[0].wrong[0].kind == "STYLE-1"
+    assert report.relabelled({}) == report
+
+
+def test_a_rule_that_fails_leaves_a_note() -> None:
+    def broken(claim: ClaimReport, documents: Sequence[str]) -> Iterator[WrongWords]:
+        raise ValueError("no such table")
+
+    detector = Detector(verifier=Scripted(lambda _: 0.99), rules=[broken])
+    report = detector.check("The mill closed.", "It was the mill that closed.")
+    assert report.ok
+    assert "no such table" in report.provenance.notes[-1]

@@ -1,0 +1,126 @@
+"""Quantities as values, and the steps between them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halldetect.facts.derivation import derived
+from halldetect.facts.quantities import equal, occurs, read_quantities, words_of
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("It has 1,200 seats.", "count", 1200),
+        ("It cost $3.5bn.", "dollar", 3.5e9),
+        ("It cost 1.2 million euros.", "euro", 1.2e6),
+        ("It lasts three quarters of an hour.", "time", 2700),
+        ("It lasts one and a half years.", "time", 1.5 * 31557600),
+        ("It weighs 9.5 kg.", "mass", 9500),
+        ("It covers 12 square kilometres.", "area", 12e6),
+        ("It fell by 4.8 %.", "share", 0.048),
+        ("It fell by two thirds.", "share", 2 / 3),
+        ("It grew three times.", "times", 3),
+        ("It opened on 4 May 2015.", "day", 735722),
+        ("It opened in June 2018.", "month", 2018 * 12 + 6),
+        ("It opens at 5:30 pm.", "clock", 1050),
+        ("One hundred and five came.", "count", 105),
+        ("It sleeps two dozen guests.", "count", 24),
+        ("It measured -5 °C.", "temperature", -5),
+    ],
+)
+def test_values_and_kinds(text: str, kind: str, value: float) -> None:
+    found = read_quantities(text)[0]
+    assert (found.kind, found.value) == (kind, pytest.approx(value))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "No number.", "a third zone", "multi-billion losses", "one of them", "31 February 1"],
+)
+def test_texts_without_quantities(text: str) -> None:
+    assert [found for found in read_quantities(text) if found.value != 1.0] == []
+
+
+def test_a_range_shares_its_unit() -> None:
+    assert [found.kind for found in read_quantities("Take 5 to 10 mg.")] == ["mass", "mass"]
+    kinds = [found.kind for found in read_quantities("12 km in 1990 and 36 km in 2020.")]
+    assert kinds.count("length") == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "known", "agree"),
+    [
+        ("2,500 grams", "2.5 kg", True),
+        ("about 5 %", "4.8 %", True),
+        ("about 8 %", "4.8 %", False),
+        ("more than 1,000 people", "1,012 people", True),
+        ("more than 1,100 people", "1,012 people", False),
+        ("under eighty", "under eight", False),
+        ("3.2 million", "3,214,567", True),
+        ("2020", "2018", False),
+        ("21-year-old", "aged 21", True),
+        ("5 euros", "5 kg", False),
+    ],
+)
+def test_agreement(said: str, known: str, agree: bool) -> None:
+    assert equal(read_quantities(said)[0], read_quantities(known)[0]) is agree
+
+
+def test_numbers_occur_in_any_spelling() -> None:
+    (said,) = read_quantities("It has 13,000 members.")
+    assert occurs(said, words_of("more than 13, 000 twins"))
+    assert occurs(read_quantities("seven dogs")[0], words_of("7 dogs"))
+    assert not occurs(said, words_of("1,300 twins"))
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "step"),
+    [
+        (
+            "It cost 25,500 euros.",
+            "Wages took 30 % of 85,000 euros.",
+            "25,500 euros = 30 % of 85,000 euros",
+        ),
+        ("500 seats", "320 seats and 180 seats", "500 = 320 + 180"),
+        ("It took 12 years.", "from 2011 to 2023", "12 years = 2023 - 2011"),
+        (
+            "It ends on 1 June 2028.",
+            "ten years after 1 June 2018",
+            "1 June 2028 = ten years after 1 June 2018",
+        ),
+        ("four crafts", "weaving, dyeing, spinning and felting", "four = the 4 items of a list"),
+        ("12,400 loaves", "4,150 loaves, 3,850 and 4,400", "12,400 = 4,150 + 3,850 + 4,400"),
+        ("10,800 euros a year", "900 euros a month", "10,800 euros = 12 x 900 euros"),
+        ("three times as much", "45 litres, not 15 litres", "three times = 45 litres / 15 litres"),
+        ("570 seats", "320 seats and 180 seats", None),
+        ("40 %", "", None),
+    ],
+)
+def test_steps(claim: str, source: str, step: str | None) -> None:
+    found = derived(read_quantities(claim)[0], claim, read_quantities(source), [source])
+    assert found == step
+
+
+def test_a_share_is_a_change_only_with_a_verb_of_change() -> None:
+    known = read_quantities("from 8 to 10 pounds")
+    assert derived(read_quantities("25 %")[0], "It rose by 25 %.", known, []) is not None
+    assert derived(read_quantities("25 %")[0], "It holds 25 %.", known, []) is None
+
+
+@given(st.text())
+def test_any_text_is_read(text: str) -> None:
+    for found in read_quantities(text):
+        assert text[found.start : found.end] == found.text
+        derived(found, text, [found, found], [text])
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 400, "1/0", "0 % of 0", "10" * 200 + " years after 1 May 9999"]
+)
+def test_hostile_numbers_raise_nothing(text: str) -> None:
+    known = read_quantities(f"{text} {text}")
+    for found in known:
+        derived(found, text, known, [text])
