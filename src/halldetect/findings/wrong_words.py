@@ -25,7 +25,7 @@ _WORD = re.compile(r"\w+")
 def mark_wrong_words(
     findings: Sequence[Findings], progress: Callable[[int, int], None] | None = None
 ) -> list[Explained]:
-    """Return the claims of each response with `wrong` filled where a rule finds the words."""
+    """Return the claims with `wrong` filled where a rule finds the words; no model is asked."""
     results = []
     for item in findings:
         known: frozenset[str] | None = None
@@ -33,8 +33,6 @@ def mark_wrong_words(
         for at, report in enumerate(reports):
             if not report.failing:
                 continue
-            if progress is not None:
-                progress(1, 1)
             if known is None:
                 texts = [document.text for document in item.documents]
                 known = content_keys("\n".join([*texts, item.question]))
