@@ -94,7 +94,7 @@ def test_cost_counts_pairs_tokens_and_every_phase() -> None:
     assert cost.pairs_skipped > 0
     assert cost.verifier_tokens > 0
     assert cost.generative_passes == 0
-    assert set(cost.seconds) == {"read", "verify", "explain", "proof"}
+    assert set(cost.seconds) == {"read", "verify", "facts", "explain", "proof"}
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ _TASKS = {
     "verify": "judging claims",
     "explain": "explaining claims",
     "proof": "looking for short proofs",
+    "facts": "comparing facts",
 }
 
 

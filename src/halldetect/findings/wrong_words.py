@@ -33,8 +33,6 @@ def mark_wrong_words(
         for at, report in enumerate(reports):
             if not report.failing:
                 continue
-            if progress is not None:
-                progress(1, 1)
             if known is None:
                 texts = [document.text for document in item.documents]
                 known = content_keys("\n".join([*texts, item.question]))
