@@ -34,6 +34,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.report": (820, None),
     "halldetect.stream": (260, None),
     "halldetect.verification": (1980, None),
+    "halldetect.findings": (890, None),
     "halldetect.facts": (850, None),
     "halldetect.paper": (850, None),
 }

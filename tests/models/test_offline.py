@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from halldetect.batch.locations import file_system
+from halldetect.batch.formats import file_system
 
 from halldetect.cli import main
 from halldetect.errors import ConfigurationError
