@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from halldetect.batch.formats import file_system
 
+from halldetect.batch.formats import file_system
 from halldetect.cli import main
 from halldetect.errors import ConfigurationError
 from halldetect.knowledge.builder import open_index

@@ -34,16 +34,29 @@ from halldetect.verification.planning import Task
 
 # A claim whose numbers follow must have this support without them.
 WITHOUT_NUMBERS = 0.8
+# A claim that is contradicted more clearly is not judged again because of a chance step.
+MAX_CONTRADICTION = 0.5
 # Sentences of the source whose numbers are combined.
 _NEAREST = 4
 _SHORT = 1500
 _EARLIER = 8
 # These are seldom facts: "one of the two", "3 reasons".
-_TRIVIAL = (1.0, 2.0, 3.0)
+_TRIVIAL = (0.0, 1.0, 2.0, 3.0)
 _LABEL = re.compile(
     r"(?:steps?|passages?|lines?|sections?|chapters?|pages?|figures?|tables?|versions?|forms?|no\.?"
     r"|documents?|items?|notes?|rule|option|#"
     r"|(?:child|boy|girl|person|adult|somebody|someone|anyone|anybody) of)\s*$",
+    re.IGNORECASE,
+)
+# A step between numbers of the source.
+_STEP = re.compile(r" [-+x/] | of | (?:after|before) |^the \d+ items")
+# Words of a claim that speaks of a computation.
+_CUE = re.compile(
+    r"\b(?:total|altogether|together|combined|sum|overall|in all|differ\w*|more|less|fewer"
+    r"|\w+er than|increase\w*|decrease\w*|gain\w*|los[et]s?|grow\w*|grew|r[io]se[sn]?|f[ae]ll\w*"
+    r"|dropp?\w*|share|per ?cent|half|thirds?|quarters?|average|per|each|every|times|twice"
+    r"|double\w*|left|remain\w*|later|earlier|after|before|within|between|sav\w+|ago|since"
+    r"|an? (?:day|week|month|year|hour))\b|%",
     re.IGNORECASE,
 )
 _COUNTED_PARTS = frozenset("step point word item reason".split())
@@ -162,6 +175,7 @@ def said_quantities(claim: str) -> list[Quantity]:
         if not (quantity.kind in _COUNTABLE and quantity.value / quantity.factor in _TRIVIAL)
         and not (quantity.kind == "share" and quantity.text.lower() in ("half", "a half"))
         and not (quantity.noun in _COUNTED_PARTS or _LABEL.search(claim[: quantity.start]))
+        and not claim.startswith(("-old", " old"), quantity.end)  # an age is often an example
     ]
 
 
@@ -169,6 +183,7 @@ def _compare(report: ClaimReport, source: _Source) -> _Numbers:
     claim = report.text
     unknown, steps = [], []
     plain = vague = claim
+    denied = (report.contradiction or 0.0) > MAX_CONTRADICTION
     for said in reversed(said_quantities(claim)):
         written = occurs(said, source.words)
         if written and report.status is Status.SUPPORTED:
@@ -177,7 +192,7 @@ def _compare(report: ClaimReport, source: _Source) -> _Numbers:
         if expression is None:
             if not written:
                 unknown.append(said)
-        elif expression != said.text:
+        elif expression != said.text and (not denied or _may_follow(claim, expression, written)):
             steps.append(f"{said.shown()} = {' '.join(expression.split())}")
             plain = plain[: said.start] + expression + plain[said.end :]
             if said.kind not in _DATES:
@@ -187,9 +202,24 @@ def _compare(report: ClaimReport, source: _Source) -> _Numbers:
     return _Numbers(tuple(reversed(unknown)), tuple(reversed(steps)), tuple(versions))
 
 
+def _may_follow(claim: str, expression: str, written: bool) -> bool:
+    """Return True if a number that the verifier contradicts may still follow from the source.
+
+    Numbers combine by chance. So the claim must speak of a computation, unless the step only
+    converts a unit; and a number that the source writes needs no step.
+    """
+    return not written and (_CUE.search(claim) is not None or _STEP.search(expression) is None)
+
+
 def _expression(said: Quantity, claim: str, source: _Source) -> str | None:
     """Return a quantity in the words of the source: the equal one, or the step that gives it."""
-    same = [known for known in source.quantities if equal(said, known)]
+    # "Under twelve" is not the same as "ten bicycles".
+    counts = said.kind == "count" and said.bound
+    same = [
+        known
+        for known in source.quantities
+        if equal(said, known) and (not counts or (said.noun and said.noun == known.noun))
+    ]
     for known in same:
         if known.kind == said.kind or {known.kind, said.kind} <= CURRENCIES:
             return known.text if known.text.lower() != said.text.lower() else said.text
