@@ -24,17 +24,18 @@ class Call:
     tool: str
     arguments: Mapping[str, Any]
 
-    def values(self, within: object = None, key: str = "") -> Iterator[tuple[str, Any]]:
+    def values(self) -> Iterator[tuple[str, Any]]:
         """Yield the name and the value of every argument, also of nested ones."""
-        value = self.arguments if within is None else within
-        if isinstance(value, Mapping):
-            for name, item in value.items():
-                yield from self.values(item if item is not None else "", str(name))
-        elif isinstance(value, list):
-            for item in value:
-                yield from self.values(item if item is not None else "", key)
-        else:
-            yield key, value
+        return _leaves("", self.arguments)
+
+
+def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, (Mapping, list)):
+        pairs = value.items() if isinstance(value, Mapping) else ((key, item) for item in value)
+        for name, item in pairs:
+            yield from _leaves(str(name), item)
+    else:
+        yield key, "" if value is None else value
 
 
 @dataclass(slots=True)
@@ -61,30 +62,37 @@ def read_messages(messages: object) -> Iterator[Message]:
         if role is None:
             known = ", ".join(_ROLES)
             raise InputError(f"{place}.role must be one of {known}, not {raw.get('role')!r}")
-        message, content = Message(index, role), raw.get("content")
-        if role == "tool":
-            id = raw.get("tool_call_id") or raw.get("name") or "tool"
-            _add_result(message, str(id), content, raw.get("status") == "error", place)
-        elif content is not None or role != "assistant":
-            parts = [content] if isinstance(content, str) else content
-            _require(parts, list, f"{place}.content", "text or a list of parts")
-            for at, part in enumerate(parts):
-                _add_part(message, part, f"{place}.content[{at}]")
-        calls = raw.get("tool_calls") or []
-        _require(calls, list, f"{place}.tool_calls", "a list")
-        for at, call in enumerate(calls):
-            where = f"{place}.tool_calls[{at}]"
-            _require(call, Mapping, where, "an object")
-            function = call.get("function", call)
-            _require(function, Mapping, f"{where}.function", "an object")
-            arguments = function.get("arguments", function.get("args"))
-            _add_call(message, call.get("id"), function.get("name"), arguments, f"{where}.name")
+        message = Message(index, role)
+        for where, part in _parts(raw, role, place):
+            _add_part(message, part, where)
         yield message
 
 
 def _require(value: object, kind: type, place: str, wanted: str) -> None:
     if not isinstance(value, kind):
         raise InputError(f"{place} must be {wanted}, not {type(value).__name__}")
+
+
+def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str, Any]]:
+    """Yield the content, results and tool calls as parts of Anthropic, each with its place."""
+    content, calls = raw.get("content"), raw.get("tool_calls") or []
+    if role == "tool":
+        id, failed = raw.get("tool_call_id") or raw.get("name"), raw.get("status") == "error"
+        result = {"type": "tool_result", "tool_use_id": id or "tool", "is_error": failed}
+        yield place, {**result, "content": content}
+    elif content is not None or role != "assistant":
+        parts = [content] if isinstance(content, str) else content
+        _require(parts, list, f"{place}.content", "text or a list of parts")
+        yield from ((f"{place}.content[{at}]", part) for at, part in enumerate(parts))
+    _require(calls, list, f"{place}.tool_calls", "a list")
+    for at, call in enumerate(calls):
+        where = f"{place}.tool_calls[{at}]"
+        _require(call, Mapping, where, "an object")
+        function = call.get("function", call)
+        _require(function, Mapping, f"{where}.function", "an object")
+        arguments = function.get("arguments", function.get("args"))
+        use = {"type": "tool_use", "id": call.get("id"), "name": function.get("name")}
+        yield where, {**use, "input": arguments}
 
 
 def _add_part(message: Message, part: Any, place: str) -> None:
@@ -97,40 +105,40 @@ def _add_part(message: Message, part: Any, place: str) -> None:
         _require(text, str, f"{place}.text", "text")
         message.texts.append(text)
     elif kind == "tool_use":
-        _add_call(message, part.get("id"), part.get("name"), part.get("input"), f"{place}.name")
+        name = part.get("name")
+        _require(name, str, f"{place}.name", "the name of a tool")
+        message.calls.append(Call(str(part.get("id") or name), name, _arguments(part.get("input"))))
     elif kind == "tool_result":
-        failed = part.get("is_error") is True
-        _add_result(message, str(part.get("tool_use_id")), part.get("content"), failed, place)
+        _add_result(message, part, place)
     elif kind == "document" and isinstance(source, Mapping) and source.get("type") == "text":
         message.documents.append(str(source.get("data")))
     elif kind not in _PRIVATE_PARTS:
         message.unread.append(f"{place}: {kind or 'content without a type'}")
 
 
-def _add_call(message: Message, id: object, name: object, arguments: Any, place: str) -> None:
-    _require(name, str, place, "the name of a tool")
-    if isinstance(arguments, str):
+def _arguments(given: Any) -> Mapping[str, Any]:
+    if isinstance(given, str):
         try:
-            arguments = json.loads(arguments or "{}")
+            given = json.loads(given or "{}")
         except (ValueError, RecursionError):  # the model wrote it, not the caller
-            arguments = {"arguments": arguments}
-    if not isinstance(arguments, Mapping):
-        arguments = {} if arguments is None else {"arguments": arguments}
-    message.calls.append(Call(str(id or name), str(name), arguments))
+            return {"arguments": given}
+    return given if isinstance(given, Mapping) else {"arguments": given} if given else {}
 
 
-def _add_result(message: Message, call: str, content: Any, failed: bool, place: str) -> None:
+def _add_result(message: Message, part: Mapping[str, Any], place: str) -> None:
     """Add the result of a tool: a text, parts with texts, or a JSON value."""
+    content = part.get("content")
     texts = [content] if isinstance(content, str) else []
     if isinstance(content, list) and all(isinstance(x, Mapping) and "type" in x for x in content):
-        for at, part in enumerate(content):
-            if part["type"] in _TEXT_PARTS and isinstance(part.get("text"), str):
-                texts.append(part["text"])
+        for at, item in enumerate(content):
+            if item["type"] in _TEXT_PARTS and isinstance(item.get("text"), str):
+                texts.append(item["text"])
             else:
-                message.unread.append(f"{place}.content[{at}]: {part['type']}")
+                message.unread.append(f"{place}.content[{at}]: {item['type']}")
     elif content is not None and not texts:
         try:
             texts = [json.dumps(content, ensure_ascii=False)]
         except (TypeError, ValueError, RecursionError):
             raise InputError(f"{place}.content must be text or a JSON value") from None
-    message.results.append((call, "\n".join(texts), failed))
+    failed = part.get("is_error") is True
+    message.results.append((str(part.get("tool_use_id")), "\n".join(texts), failed))
