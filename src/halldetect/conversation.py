@@ -112,7 +112,9 @@ class _Before:
     def __init__(self, documents: Source | None) -> None:
         first = clean_pair(Pair([] if documents is None else documents, ""))
         self.texts = [*first.documents]
-        self.names = [*first.document_names] or [f"document {at + 1}" for at in range(len(self.texts))]
+        self.names = [*first.document_names] or [
+            f"document {at + 1}" for at in range(len(self.texts))
+        ]
         self.calls: dict[str, Call] = {}
         self.answered: list[rules.AnsweredCall] = []
         self.given: list[int] = []

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from halldetect.conversation import TurnReport
 
 DESCRIPTION = """\
-Read the stop event of an agent on standard input (Stop of Claude Code, AfterAgent of Gemini CLI),
-find its transcript, and check what it said and called since the user's last message against the
-tool results. Claims that fail go to standard error with exit status 2: the agent continues and
-reads them. An agent that already continued because of a hook may stop.
+Read the stop event of an agent on standard input (Stop of Claude Code, AfterAgent of Gemini CLI)
+and check what it said and called since the user's last message against the tool results in its
+transcript. Claims that fail go to standard error: the agent continues and reads them, but only once.
 """
 EPILOG = """\
 exit status: 0 the agent may stop, 2 claims fail, or with --fail closed the check failed,
@@ -36,14 +35,11 @@ BLOCK, WARN = 2, 1
 _EVENTS = ("Stop", "SubagentStop", "AfterAgent")
 _OPTIONS = {
     "--fail": value(
-        None,
-        "if the answer could not be checked: let the agent stop (open) or not (closed)",
-        str,
-        "open",
+        None, "if the check fails, let the agent stop (open) or not (closed)", str, "open",
         choices=("open", "closed"),
     ),
     "--time-limit": value("SECONDS", "stop checking after this time", positive, 45),
-}
+}  # fmt: skip
 
 
 def add(commands: Any) -> None:
@@ -130,8 +126,11 @@ def read_transcript(text: str) -> list[dict[str, Any]]:
             messages = {id: messages[id] for id in known[:at]}
         elif record.get("type") in ("user", "gemini") and "message" not in record:
             messages[record.get("id", number)] = list(_gemini(record))
-        elif record.get("type") in ("user", "assistant") and not _is_aside(record):
-            messages[number] = [record["message"]]
+        elif record.get("type") in ("user", "assistant"):
+            # Hints to the model, and in the main transcript the words of subagents.
+            aside = record.get("isSidechain") and "agentId" not in record
+            if not (aside or record.get("isMeta") or record.get("isApiErrorMessage")):
+                messages[number] = [record["message"]]
     return [message for found in messages.values() for message in found]
 
 
@@ -144,24 +143,11 @@ def _lines(text: str) -> Iterator[Any]:
                 raise InputError(f"line {number} is not JSON: {error}") from None
 
 
-def _is_aside(record: dict[str, Any]) -> bool:
-    """Return True for a line of Claude Code outside the conversation, such as a subagent's."""
-    sidechain = record.get("isSidechain") and "agentId" not in record
-    return bool(sidechain or record.get("isMeta") or record.get("isApiErrorMessage"))
-
-
 def _gemini(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a message of Gemini CLI and the results of its tools."""
-    content = record.get("content") or []
-    parts = [
-        {"type": "text" if "text" in part else ", ".join(part), **part}
-        if isinstance(part, dict)
-        else part
-        for part in (content if isinstance(content, list) else [content])
-    ]
-    calls = record.get("toolCalls") or []
     role = "user" if record["type"] == "user" else "assistant"
-    yield {"role": role, "content": parts, "tool_calls": calls}
+    calls = record.get("toolCalls") or []
+    yield {"role": role, "content": record.get("content") or "", "tool_calls": calls}
     for call in calls:
         for part in call.get("result") or ():
             answer = part.get("functionResponse", part).get("response", part)

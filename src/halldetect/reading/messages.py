@@ -30,10 +30,12 @@ class Call:
 
 
 def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, (Mapping, list)):
-        pairs = value.items() if isinstance(value, Mapping) else ((key, item) for item in value)
-        for name, item in pairs:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
             yield from _leaves(str(name), item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(key, item)
     else:
         yield key, "" if value is None else value
 
@@ -75,45 +77,46 @@ def _require(value: object, kind: type, place: str, wanted: str) -> None:
 
 def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str, Any]]:
     """Yield the content, results and tool calls as parts of Anthropic, each with its place."""
-    content, calls = raw.get("content"), raw.get("tool_calls") or []
+    content: Any = raw.get("content")
     if role == "tool":
-        id, failed = raw.get("tool_call_id") or raw.get("name"), raw.get("status") == "error"
-        result = {"type": "tool_result", "tool_use_id": id or "tool", "is_error": failed}
-        yield place, {**result, "content": content}
+        result = {"tool_use_id": raw.get("tool_call_id") or raw.get("name") or "tool"}
+        failed = raw.get("status") == "error"
+        yield place, {"type": "tool_result", "content": content, "is_error": failed, **result}
     elif content is not None or role != "assistant":
         parts = [content] if isinstance(content, str) else content
         _require(parts, list, f"{place}.content", "text or a list of parts")
         yield from ((f"{place}.content[{at}]", part) for at, part in enumerate(parts))
+    calls = raw.get("tool_calls") or []
     _require(calls, list, f"{place}.tool_calls", "a list")
     for at, call in enumerate(calls):
         where = f"{place}.tool_calls[{at}]"
         _require(call, Mapping, where, "an object")
-        function = call.get("function", call)
-        _require(function, Mapping, f"{where}.function", "an object")
-        arguments = function.get("arguments", function.get("args"))
-        use = {"type": "tool_use", "id": call.get("id"), "name": function.get("name")}
-        yield where, {**use, "input": arguments}
+        used = call.get("function", call)
+        _require(used, Mapping, f"{where}.function", "an object")
+        given = {"name": used.get("name"), "input": used.get("arguments", used.get("args"))}
+        yield where, {"type": "tool_use", "id": call.get("id"), **given}
 
 
 def _add_part(message: Message, part: Any, place: str) -> None:
     """Add one part of the content, or list it as unread."""
-    part = {"type": "text", "text": part} if isinstance(part, str) else part
+    part = {"text": part} if isinstance(part, str) else part
     _require(part, Mapping, place, "an object")
-    kind, source = part.get("type"), part.get("source")
+    kind = part.get("type", "text" if "text" in part else None)
+    source, name = part.get("source"), part.get("name")
     if kind in _TEXT_PARTS:
         text = part.get("text", part.get("refusal"))
         _require(text, str, f"{place}.text", "text")
         message.texts.append(text)
     elif kind == "tool_use":
-        name = part.get("name")
         _require(name, str, f"{place}.name", "the name of a tool")
         message.calls.append(Call(str(part.get("id") or name), name, _arguments(part.get("input"))))
     elif kind == "tool_result":
-        _add_result(message, part, place)
+        text, failed = _result(message, part.get("content"), place), part.get("is_error") is True
+        message.results.append((str(part.get("tool_use_id")), text, failed))
     elif kind == "document" and isinstance(source, Mapping) and source.get("type") == "text":
         message.documents.append(str(source.get("data")))
     elif kind not in _PRIVATE_PARTS:
-        message.unread.append(f"{place}: {kind or 'content without a type'}")
+        message.unread.append(f"{place}: {kind or ', '.join(map(str, part))}")
 
 
 def _arguments(given: Any) -> Mapping[str, Any]:
@@ -125,20 +128,16 @@ def _arguments(given: Any) -> Mapping[str, Any]:
     return given if isinstance(given, Mapping) else {"arguments": given} if given else {}
 
 
-def _add_result(message: Message, part: Mapping[str, Any], place: str) -> None:
-    """Add the result of a tool: a text, parts with texts, or a JSON value."""
-    content = part.get("content")
-    texts = [content] if isinstance(content, str) else []
+def _result(message: Message, content: Any, place: str) -> str:
+    """Return the result of a tool as text: a text, parts with texts, or a JSON value."""
+    if content is None or isinstance(content, str):
+        return content or ""
     if isinstance(content, list) and all(isinstance(x, Mapping) and "type" in x for x in content):
-        for at, item in enumerate(content):
-            if item["type"] in _TEXT_PARTS and isinstance(item.get("text"), str):
-                texts.append(item["text"])
-            else:
-                message.unread.append(f"{place}.content[{at}]: {item['type']}")
-    elif content is not None and not texts:
-        try:
-            texts = [json.dumps(content, ensure_ascii=False)]
-        except (TypeError, ValueError, RecursionError):
-            raise InputError(f"{place}.content must be text or a JSON value") from None
-    failed = part.get("is_error") is True
-    message.results.append((str(part.get("tool_use_id")), "\n".join(texts), failed))
+        parts = Message(message.index, "tool", unread=message.unread)
+        for at, part in enumerate(content):
+            _add_part(parts, part, f"{place}.content[{at}]")
+        return "\n".join(parts.texts)
+    try:
+        return json.dumps(content, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        raise InputError(f"{place}.content must be text or a JSON value") from None
