@@ -145,10 +145,10 @@ class _Before:
 
     def add_result(self, id: str, result: str, failed: bool) -> None:
         """Add the result of a tool call, with the arguments of the call before it."""
-        call = self.calls.get(id) or Call(id, id, {})
+        call = self.calls.get(id) or Call(id, id)
         kept = {
             name: value
-            for name, value in call.values()
+            for name, value in call.values
             if name.lower() not in rules.SEARCH_KEYS and not rules.is_text(value)
             if (kind := rules.value_kind(call.tool, name, value)) is None
             or rules.find_value(kind, value, self.texts)
@@ -159,7 +159,7 @@ class _Before:
         elif kept:
             text = "\n".join(f"{name}: {value}" for name, value in kept.items()) + f"\n\n{result}"
         document = self.add(f"tool {call.tool}", text, "#")
-        said = f"{call.tool} {json.dumps(dict(call.arguments), default=str)}\n{result}"
+        said = "\n".join([call.tool, *(f"{name}: {value}" for name, value in call.values), result])
         failed = failed or rules.FAILED.search(result) is not None
         answered = rules.AnsweredCall(call.tool, said, document, failed)
         self.answered = [*self.answered, answered]
@@ -176,12 +176,12 @@ class _Before:
         """Return an assistant message as a turn."""
         texts = [*message.texts]
         for call in message.calls:
-            texts += [value for _, value in call.values() if rules.is_text(value)]
+            texts += [value for _, value in call.values if rules.is_text(value)]
         response = "\n\n".join(text.strip() for text in texts if text.strip())
         end, values = len(response), []
         for call in message.calls:
             response += f"\n\n{call.tool}" if response else call.tool
-            for name, value in call.values():
+            for name, value in call.values:
                 span = Span(len(response) + 1, len(response) + len(shown := f"\n{name}: {value}"))
                 response += "" if rules.is_text(value) else shown
                 kind = rules.value_kind(call.tool, name, value)

@@ -24,7 +24,6 @@ Place = tuple[int, Span]  # a document, and a span in it
 _KEY_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _AMOUNT_KEYS = frozenset("amount price total sum fee cost balance quantity qty refund".split())
 _ID_KEYS = frozenset("id ids number no code reference ref sku account iban order ticket".split())
-_NAME_KEYS = frozenset("name customer recipient contact passenger guest patient attendee".split())
 SEARCH_KEYS = frozenset("query q search prompt question pattern".split())
 # The value is a free choice: a search, a setting, code.
 _FREE_KEYS = SEARCH_KEYS | frozenset(
@@ -41,9 +40,7 @@ _SHAPES = {
     "id": r"(?=(?:.*\d){2})(?=.*[A-Za-z])[\w#/.-]{5,60}|(?=(?:.*\d){6})[A-Z0-9 ]{8,40}",
 }
 _RELATIVE_DAY = re.compile(
-    r"\b(?:to(?:day|morrow|night)|yesterday|(?:next|last|this|coming) \w+|weekend|in \w+ "
-    rf"(?:days?|weeks?|months?)|{'|'.join(WEEKDAYS)})\b",
-    re.IGNORECASE,
+    rf"(?i)\b(?:to(?:day|morrow|night)|yesterday|next|last|coming|weekend|{'|'.join(WEEKDAYS)})\b"
 )
 _MAX_TERMS = 40  # among more numbers, any sum is likely
 _MAX_VALUE = 120
@@ -72,8 +69,6 @@ def value_kind(tool: str, key: str, value: Any) -> str | None:
         is_id = bool(parts & _ID_KEYS) or isinstance(value, str)
         return "id" if is_id and len(text) >= 3 else None
     kind = next((kind for kind, shape in _SHAPES.items() if re.fullmatch(shape, text)), None)
-    if kind is None and parts & _NAME_KEYS and text.istitle():
-        return "name"
     return None if kind == "path" and _CREATES.search(tool) else kind
 
 
@@ -87,9 +82,6 @@ def find_value(kind: str, value: Any, documents: Sequence[str]) -> Place | None:
         return _search(_date_pattern(text), documents) or _search(_RELATIVE_DAY, documents)
     if kind == "amount":
         return _find_amount(float(text.replace(",", "")), documents)
-    if kind == "name":
-        places = [find_spelled(word, documents) for word in text.split()]
-        return None if None in places else places[0]
     # A listing has the names of files without their folder.
     return find_spelled(text.split("/")[-1] if kind == "path" else text, documents)
 
@@ -118,9 +110,8 @@ def _date_pattern(text: str) -> re.Pattern[str]:
     _, month, day = (int(part) for part in text[:10].split("-"))
     name = rf"{MONTHS[month - 1][:3]}(?:{MONTHS[month - 1][3:]})?\.?"
     return re.compile(
-        rf"{text[:10]}|\b{day}(?:st|nd|rd|th)?(?: of)? {name}|\b{name} {day}(?!\d)"
-        rf"|\b0?{day}[./]0?{month}\b|\b0?{month}/0?{day}\b",
-        re.IGNORECASE,
+        rf"(?i){text[:10]}|\b{day}(?:st|nd|rd|th)?(?: of)? {name}|\b{name} {day}(?!\d)"
+        rf"|\b0?{day}[./]0?{month}\b|\b0?{month}/0?{day}\b"
     )
 
 
@@ -197,12 +188,10 @@ _VERB = rf"(?P<verb>{'|'.join(_STEMS)})\b"
 _ADVERBS = r"(?: (?:just|now|already|also|successfully|then|not|never))*"
 _OWN = re.compile(rf"\b(?:I|[Ww]e)(?:['’]ve| have)?{_ADVERBS} {_VERB}")
 _PASSIVE = re.compile(rf"\b(?:(?:has|have)(?:{_ADVERBS} been)?|is|are|was|were){_ADVERBS} {_VERB}")
-_FURTHER = re.compile(rf"\b(?:and|then)(?: was| were| have)? {_VERB}")
+_FURTHER = re.compile(rf"\b(?:and|then) {_VERB}")
 _DONE = re.compile(r"(?:all )?(?:done|set|fixed|finished|completed?|sorted)[.! ]*", re.IGNORECASE)
 _PASSES = re.compile(
-    r"\b(?:tests?|checks?|specs?|suite|build|linter)\b.{0,40}\b(?:pass(?:es|ed|ing)?"
-    r"|succeed(?:s|ed)?|green|clean)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:tests?|checks?|suite|build|linter)\b.{0,40}\b(?:pass|succeed|green\b|clean\b)"
 )
 _NEGATION = re.compile(r"\b(?:not|never|no|failed|could|cannot)\b", re.IGNORECASE)
 FAILED = re.compile(
@@ -267,9 +256,8 @@ def _has_facts(claim: str, text: str) -> bool:
 # Corrections by the user
 
 _CORRECTS = re.compile(
-    r"\b(?:actually|sorry|correction|wait|no|oops|meant?|instead|rather|wrong|not|now|make|"
-    r"changed?|says?|mistake|only|mis\w+)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:actually|sorry|correction|wait|no|oops|meant?|instead|rather|wrong|not|now|make|"
+    r"changed?|says?|mistake|only|mis\w+)\b"
 )
 _REPLACES = re.compile(
     r"(?P<new>\w+)(?:,? (?:and )?not(?: in| on| at| for)?| instead of) (?P<old>[^\W\d]\w*)"
@@ -317,17 +305,15 @@ def _replaced_fact(new: Fact, sentence: str, earlier: Sequence[str]) -> str | No
 # Sentences that are not statements of fact
 
 _INTENTION = re.compile(
-    r"(?:(?:now|first|next|then|okay|ok|sure|great|one moment|just a moment|hold on)[,.]? )?"
-    r"(?:i['’]ll|i will|let me|let['’]s|i['’]m going to|i am going to|i can|i could|shall i|"
-    r"i['’]d (?:be|like)|i would (?:be|like)|please|one moment)\b",
-    re.IGNORECASE,
+    r"(?i)(?:(?:now|first|next|then|okay|ok|sure|great|hold on)[,.]? )?(?:(?:i['’]|i )(?:ll|will|"
+    r"am going to|m going to|can|could|d (?:be|like)|would (?:be|like))|let me|let['’]s|shall i|"
+    r"please|(?:one|just a) moment)\b"
 )
 _OPENER = re.compile(
-    r"(?:i['’]m |i am |i )?(?:very |so )?(?:sorry|apolog\w+|thanks?)\b[^,.;:]{0,50}[.!]?$"
-    r"|(?:(?:you(?:['’]re| are)(?: absolutely| quite)? right|got it|understood|okay|ok|all right|"
-    r"thanks|thank you|sorry|apologies|my (?:mistake|apologies)|no problem|noted|congratulations|"
-    r"i see|of course|sure|great|perfect|yes|no|right|done)\s*(?:[,.:;!–—-]+\s*|$))+",
-    re.IGNORECASE,
+    r"(?i)(?:i['’]m |i am |i )?(?:very |so )?(?:sorry|apolog\w+|thanks?)\b[^,.;:]{0,50}[.!]?$|(?:(?:"
+    r"you(?:['’]re| are)(?: \w+)? right|got it|understood|okay|ok|all right|thanks|thank you|sorry|"
+    r"apologies|my (?:mistake|apologies)|no problem|noted|congratulations|i see|of course|sure|"
+    r"great|perfect|yes|no|right|done)\s*(?:[,.:;!–—-]+\s*|$))+"
 )
 _MAX_QUESTION = 7  # a longer question may tell something
 

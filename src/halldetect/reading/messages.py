@@ -18,15 +18,11 @@ _PRIVATE_PARTS = ("thinking", "redacted_thinking", "reasoning")  # said to nobod
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call."""
+    """A tool call; `values` has the name and the value of every argument, also of nested ones."""
 
     id: str
     tool: str
-    arguments: Mapping[str, Any]
-
-    def values(self) -> Iterator[tuple[str, Any]]:
-        """Yield the name and the value of every argument, also of nested ones."""
-        return _leaves("", self.arguments)
+    values: tuple[tuple[str, Any], ...] = ()
 
 
 def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -90,9 +86,8 @@ def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str,
     _require(calls, list, f"{place}.tool_calls", "a list")
     for at, call in enumerate(calls):
         where = f"{place}.tool_calls[{at}]"
-        _require(call, Mapping, where, "an object")
-        used = call.get("function", call)
-        _require(used, Mapping, f"{where}.function", "an object")
+        used = call.get("function", call) if isinstance(call, Mapping) else call
+        _require(used, Mapping, where, "an object")
         given = {"name": used.get("name"), "input": used.get("arguments", used.get("args"))}
         yield where, {"type": "tool_use", "id": call.get("id"), **given}
 
@@ -109,7 +104,8 @@ def _add_part(message: Message, part: Any, place: str) -> None:
         message.texts.append(text)
     elif kind == "tool_use":
         _require(name, str, f"{place}.name", "the name of a tool")
-        message.calls.append(Call(str(part.get("id") or name), name, _arguments(part.get("input"))))
+        values = _leaves("arguments", _arguments(part.get("input")))
+        message.calls.append(Call(str(part.get("id") or name), name, tuple(values)))
     elif kind == "tool_result":
         text, failed = _result(message, part.get("content"), place), part.get("is_error") is True
         message.results.append((str(part.get("tool_use_id")), text, failed))
@@ -119,13 +115,11 @@ def _add_part(message: Message, part: Any, place: str) -> None:
         message.unread.append(f"{place}: {kind or ', '.join(map(str, part))}")
 
 
-def _arguments(given: Any) -> Mapping[str, Any]:
-    if isinstance(given, str):
-        try:
-            given = json.loads(given or "{}")
-        except (ValueError, RecursionError):  # the model wrote it, not the caller
-            return {"arguments": given}
-    return given if isinstance(given, Mapping) else {"arguments": given} if given else {}
+def _arguments(given: Any) -> Any:
+    try:
+        return json.loads(given or "{}") if isinstance(given, str) else given or {}
+    except (ValueError, RecursionError):  # the model wrote it, not the caller
+        return given
 
 
 def _result(message: Message, content: Any, place: str) -> str:
