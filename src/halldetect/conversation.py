@@ -277,7 +277,7 @@ def _as_given(document: Document, corrections: Sequence[Sequence[str]]) -> Docum
         text = span.cut(document.text)
         if no_assertion(text) is None:
             for old, new in corrections:
-                text = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _, to=new: to, text)
+                text = new.join(re.split(rf"(?<!\w){re.escape(old)}(?!\w)", text))
             kept[span] = text
     return Document(document.text, tuple(kept), readings=tuple(kept.values()))
 

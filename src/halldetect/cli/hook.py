@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Read the stop event of an agent on standard input (Stop of Claude Code, AfterAgent of Gemini CLI)
 and check what it said and called since the user's last message against the tool results in its
-transcript. Claims that fail go to standard error: the agent continues and reads them, but only once.
+transcript. Claims that fail go to standard error: the agent reads them and continues, once only.
 """
 EPILOG = """\
 exit status: 0 the agent may stop, 2 claims fail, or with --fail closed the check failed,

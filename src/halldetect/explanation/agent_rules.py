@@ -172,7 +172,8 @@ updated changed modified edited fixed corrected replaced renamed moved added pat
 ran run executed tested: bash shell command
 pushed committed merged published released uploaded installed: put
 restarted started stopped rebooted enabled disabled unlocked locked activated: stop boot
-saved exported stored downloaded copied wrote written: writ edit creat dump backup copy cp
+saved exported stored downloaded wrote written: writ edit creat dump backup
+copied: copy cp rsync
 ordered placed purchased bought: buy
 accepted confirmed approved
 cancelled canceled unsubscribed
@@ -310,10 +311,10 @@ _INTENTION = re.compile(
     r"please|(?:one|just a) moment)\b"
 )
 _OPENER = re.compile(
-    r"(?i)(?:i['’]m |i am |i )?(?:very |so )?(?:sorry|apolog\w+|thanks?)\b[^,.;:]{0,50}[.!]?$|(?:(?:"
-    r"you(?:['’]re| are)(?: \w+)? right|got it|understood|okay|ok|all right|thanks|thank you|sorry|"
-    r"apologies|my (?:mistake|apologies)|no problem|noted|congratulations|i see|of course|sure|"
-    r"great|perfect|yes|no|right|done)\s*(?:[,.:;!–—-]+\s*|$))+"
+    r"(?i)(?:i['’]m |i am |i )?(?:very |so )?(?:sorry|apolog\w+|thanks?)\b[^,.;:]{0,50}[.!]?$"
+    r"|(?:(?:you(?:['’]re| are)(?: \w+)? right|got it|understood|okay|ok|all right|thanks|sorry|"
+    r"thank you|apologies|my mistake|no problem|noted|congratulations|i see|of course|sure|great|"
+    r"perfect|yes|no|right|done)\s*(?:[,.:;!–—-]+\s*|$))+"
 )
 _MAX_QUESTION = 7  # a longer question may tell something
 
