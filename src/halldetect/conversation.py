@@ -122,10 +122,10 @@ class _Before:
         self.question: str | None = None
         self.unread: list[str] = []
 
-    def add(self, kind: str, text: str, mark: str = "") -> int:
+    def add(self, kind: str, text: str) -> int:
         """Add a source, named after its kind and number; return its index."""
-        number = sum(str(name).startswith(f"{kind} {mark}") for name in self.names) + 1
-        self.names = [*self.names, f"{kind} {mark}{number}"]
+        number = sum(name.startswith(kind) for name in self.names) + 1
+        self.names = [*self.names, f"{kind}{number}"]
         self.texts = [*self.texts, text]
         return len(self.texts) - 1
 
@@ -134,14 +134,14 @@ class _Before:
         self.unread = self.unread + message.unread
         self.calls = self.calls | {call.id: call for call in message.calls}
         for document in message.documents:
-            self.add("document", document)
+            self.add("document ", document)
         for result in message.results:
             self.add_result(*result)
         text = "\n\n".join(message.texts)
         if text.strip() and message.role == "user":
             self.add_user(text)
         elif text.strip() and message.role == "system":
-            self.add("system message", text)
+            self.add("system message ", text)
 
     def add_result(self, id: str, result: str, failed: bool) -> None:
         """Add the result of a tool call, with the arguments of the call before it."""
@@ -158,18 +158,17 @@ class _Before:
             text = f"{json.dumps(kept, ensure_ascii=False, default=str)}\n{result}"
         elif kept:
             text = "\n".join(f"{name}: {value}" for name, value in kept.items()) + f"\n\n{result}"
-        document = self.add(f"tool {call.tool}", text, "#")
+        at = self.add(f"tool {call.tool} #", text)
         said = "\n".join([call.tool, *(f"{name}: {value}" for name, value in call.values), result])
         failed = failed or rules.FAILED.search(result) is not None
-        answered = rules.AnsweredCall(call.tool, said, document, failed)
-        self.answered = [*self.answered, answered]
+        self.answered = [*self.answered, rules.AnsweredCall(call.tool, said, at, failed)]
 
     def add_user(self, text: str) -> None:
         """Add a message of the user, and its corrections of earlier ones."""
         questions = [said for span in sentences(text) if (said := span.cut(text)).endswith("?")]
         self.question = questions[-1] if questions else None
         found = rules.find_corrections([self.texts[at] for at in self.given], text)
-        self.given = [*self.given, self.add("user turn", text)]
+        self.given = [*self.given, self.add("user turn ", text)]
         self.corrections = [*self.corrections, *((self.given[-1], *pair) for pair in found)]
 
     def turn(self, message: Message) -> Turn:

@@ -10,8 +10,8 @@ from typing import Any
 from halldetect.errors import InputError
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "human": "user"}
-_ROLES |= dict.fromkeys(("assistant", "ai", "model"), "assistant")
-_ROLES |= dict.fromkeys(("tool", "function"), "tool")
+_ROLES |= {"assistant": "assistant", "ai": "assistant", "model": "assistant"}
+_ROLES |= {"tool": "tool", "function": "tool"}
 _TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
 _PRIVATE_PARTS = ("thinking", "redacted_thinking", "reasoning")  # said to nobody
 
@@ -75,9 +75,9 @@ def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str,
     """Yield the content, results and tool calls as parts of Anthropic, each with its place."""
     content: Any = raw.get("content")
     if role == "tool":
-        result = {"tool_use_id": raw.get("tool_call_id") or raw.get("name") or "tool"}
-        failed = raw.get("status") == "error"
-        yield place, {"type": "tool_result", "content": content, "is_error": failed, **result}
+        id, failed = raw.get("tool_call_id") or raw.get("name"), raw.get("status") == "error"
+        yield place, {"type": "tool_result", "tool_use_id": id or "tool", "is_error": failed,
+                      "content": content}  # fmt: skip
     elif content is not None or role != "assistant":
         parts = [content] if isinstance(content, str) else content
         _require(parts, list, f"{place}.content", "text or a list of parts")
@@ -88,8 +88,8 @@ def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str,
         where = f"{place}.tool_calls[{at}]"
         used = call.get("function", call) if isinstance(call, Mapping) else call
         _require(used, Mapping, where, "an object")
-        given = {"name": used.get("name"), "input": used.get("arguments", used.get("args"))}
-        yield where, {"type": "tool_use", "id": call.get("id"), **given}
+        arguments = used.get("arguments", used.get("args"))
+        yield where, {**used, "type": "tool_use", "id": call.get("id"), "input": arguments}
 
 
 def _add_part(message: Message, part: Any, place: str) -> None:

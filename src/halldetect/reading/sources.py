@@ -64,15 +64,13 @@ def read_source(text: str) -> Document:
     return _read_short(text) if len(text) <= _SHORT else _read_visible(text)
 
 
-@lru_cache(maxsize=512)
-def _read_short(text: str) -> Document:
-    return _read_visible(text)
-
-
 def _read_visible(text: str) -> Document:
     document = _read(text)
     hidden = [*_hidden(text), *_denied(document)]
     return _without(document, hidden) if hidden else document
+
+
+_read_short = lru_cache(maxsize=512)(_read_visible)
 
 
 def _read(text: str) -> Document:
