@@ -26,14 +26,12 @@ class Call:
 
 
 def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _leaves(str(name), item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(key, item)
-    else:
+    if not isinstance(value, (Mapping, list)):
         yield key, "" if value is None else value
+        return
+    items = value.items() if isinstance(value, Mapping) else [(key, item) for item in value]
+    for name, item in items:
+        yield from _leaves(str(name), item)
 
 
 @dataclass(slots=True)
@@ -56,10 +54,10 @@ def read_messages(messages: object) -> Iterator[Message]:
     for index, raw in enumerate(messages):
         place = f"messages[{index}]"
         _require(raw, Mapping, place, "an object")
-        role = _ROLES.get(str(raw.get("role")).lower())
+        given = raw.get("role")
+        role = _ROLES.get(str(given).lower())
         if role is None:
-            known = ", ".join(_ROLES)
-            raise InputError(f"{place}.role must be one of {known}, not {raw.get('role')!r}")
+            raise InputError(f"{place}.role must be one of {', '.join(_ROLES)}, not {given!r}")
         message = Message(index, role)
         for where, part in _parts(raw, role, place):
             _add_part(message, part, where)
@@ -76,8 +74,7 @@ def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str,
     content: Any = raw.get("content")
     if role == "tool":
         id, failed = raw.get("tool_call_id") or raw.get("name"), raw.get("status") == "error"
-        yield place, {"type": "tool_result", "tool_use_id": id or "tool", "is_error": failed,
-                      "content": content}  # fmt: skip
+        yield place, {**raw, "type": "tool_result", "tool_use_id": id, "is_error": failed}
     elif content is not None or role != "assistant":
         parts = [content] if isinstance(content, str) else content
         _require(parts, list, f"{place}.content", "text or a list of parts")
@@ -108,7 +105,7 @@ def _add_part(message: Message, part: Any, place: str) -> None:
         message.calls.append(Call(str(part.get("id") or name), name, tuple(values)))
     elif kind == "tool_result":
         text, failed = _result(message, part.get("content"), place), part.get("is_error") is True
-        message.results.append((str(part.get("tool_use_id")), text, failed))
+        message.results.append((str(part.get("tool_use_id") or "tool"), text, failed))
     elif kind == "document" and isinstance(source, Mapping) and source.get("type") == "text":
         message.documents.append(str(source.get("data")))
     elif kind not in _PRIVATE_PARTS:

@@ -61,16 +61,14 @@ def read_source(text: str) -> Document:
 
     Text that a reader does not see, or that is struck out or declared false, is left out.
     """
-    return _read_short(text) if len(text) <= _SHORT else _read_visible(text)
+    return (_read_visible if len(text) <= _SHORT else _read_visible.__wrapped__)(text)
 
 
+@lru_cache(maxsize=512)
 def _read_visible(text: str) -> Document:
     document = _read(text)
     hidden = [*_hidden(text), *_denied(document)]
     return _without(document, hidden) if hidden else document
-
-
-_read_short = lru_cache(maxsize=512)(_read_visible)
 
 
 def _read(text: str) -> Document:
