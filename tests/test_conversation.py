@@ -155,8 +155,6 @@ def test_question_of_the_user_is_not_a_statement() -> None:
         ("date", "2026-05-04", "on 4 May", True),
         ("date", "2026-05-04", "on 5 May", False),
         ("date", "2026-05-04", "tomorrow", True),
-        ("recipient", "Marta Silva", "to silva, marta", True),
-        ("recipient", "Marta Silva", "to Marta", False),
         ("email", "lou@petrel.example", "mail lou@petrel.example", True),
         ("file_path", "/home/me/app/io.py", "README.md io.py", True),
         ("file_path", "config/database.yml", "README.md io.py", False),

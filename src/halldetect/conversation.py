@@ -8,22 +8,16 @@ have the form of OpenAI or Anthropic, or just a role and a text.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any
 
 from halldetect.errors import InputError
 from halldetect.explanation import agent_rules as rules
-from halldetect.inputs import (
-    ASSERTS_NOTHING,
-    NOTHING_ASSERTED,
-    Conversation,
-    Pair,
-    Source,
-    SourceDocument,
-    split_names,
-)
-from halldetect.preparation import Prepared, clean
+from halldetect.inputs import ASSERTS_NOTHING, NOTHING_ASSERTED, Pair, Source, clean_pair
+from halldetect.preparation import Prepared
 from halldetect.reading.assertions import no_assertion
 from halldetect.reading.document import Document, Span, UncheckedPart
 from halldetect.reading.messages import Call, Message, read_messages
@@ -42,7 +36,7 @@ from halldetect.report.conclusion import graded_score
 from halldetect.scoring import response_score
 
 # The source of a turn that begins a conversation.
-_NOTHING: list[SourceDocument] = [{"id": "nothing before", "text": "Nothing was said before."}]
+_NOTHING = [{"id": "nothing before", "text": "Nothing was said before."}]
 _WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.FAITHFUL, Verdict.ABSTAINED)
 
 
@@ -56,10 +50,7 @@ class TurnReport:
 
 @dataclass(frozen=True, slots=True)
 class ConversationReport:
-    """The reports of the turns, and the content that could not be read.
-
-    `unread` has images, audio and other content, such as "messages[2].content[1]: image".
-    """
+    """The reports of the turns, and what was not read: "messages[2].content[1]: image"."""
 
     turns: tuple[TurnReport, ...]
     unread: tuple[str, ...] = ()
@@ -111,141 +102,128 @@ def _moved(item: Any, by: int) -> Any:
     return item if span is None else replace(item, span=Span(span.start + by, span.end + by))
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """An assistant message, by its index, with all that came before it.
+class _Before:
+    """All that came before a turn: sources, the user's words, answered tool calls.
 
-    The response of `pair` has the text up to `end`, then the tool calls, whose `values` are
-    settled. `given` has the indices of the user's messages in the source, and `corrections` the
-    old and new words in each. `calls` are the earlier tool calls with their results.
+    `given` has the indices of the user's messages among the sources, `corrections` the index of
+    the correcting one, the old and the new words. Lists are replaced: a copy keeps its own.
     """
 
-    index: int
-    pair: Pair
-    end: int
-    values: tuple[ClaimReport, ...]
-    given: frozenset[int]
-    corrections: Mapping[int, tuple[tuple[str, str], ...]]
-    calls: tuple[rules.AnsweredCall, ...]
-    unread: tuple[str, ...]
-
-
-class _Before:
-    """All that came before a turn: named sources, the user's words, answered tool calls."""
-
     def __init__(self, documents: Source | None) -> None:
-        texts, names = split_names([] if documents is None else documents)
-        names = names or [f"document {at}" for at in range(1, len(texts) + 1)]
-        named = zip(names, texts, strict=True)
-        self.sources: list[SourceDocument] = [
-            cast(SourceDocument, {"id": id, "text": text}) for id, text in named
+        first = clean_pair(Pair([] if documents is None else documents, ""))
+        self.texts = [*first.documents]
+        self.names = [*first.document_names] or [
+            f"document {at + 1}" for at in range(len(self.texts))
         ]
-        self.counts = {"document": len(texts)}
         self.calls: dict[str, Call] = {}
         self.answered: list[rules.AnsweredCall] = []
         self.given: list[int] = []
-        self.corrections: dict[int, tuple[tuple[str, str], ...]] = {}
+        self.corrections: list[tuple[int, str, str]] = []
         self.question: str | None = None
         self.unread: list[str] = []
 
-    @property
-    def texts(self) -> list[str]:
-        """Return the texts of the sources."""
-        return [str(text) for text in split_names(self.sources)[0]]
-
-    def add(self, kind: str, text: str, mark: str = "") -> int:
+    def add(self, kind: str, text: str) -> int:
         """Add a source, named after its kind and number; return its index."""
-        number = self.counts[kind] = self.counts.get(kind, 0) + 1
-        self.sources.append({"id": f"{kind} {mark}{number}", "text": text})
-        return len(self.sources) - 1
+        number = sum(name.startswith(kind) for name in self.names) + 1
+        self.names = [*self.names, f"{kind}{number}"]
+        self.texts = [*self.texts, text]
+        return len(self.texts) - 1
 
     def take(self, message: Message) -> None:
         """Add the sources in a message; the text of the assistant is not one."""
-        self.unread += message.unread
-        self.calls |= {call.id: call for call in message.calls}
+        self.unread = self.unread + message.unread
+        self.calls = self.calls | {call.id: call for call in message.calls}
         for document in message.documents:
-            self.add("document", document)
+            self.add("document ", document)
         for result in message.results:
             self.add_result(*result)
         text = "\n\n".join(message.texts)
         if text.strip() and message.role == "user":
             self.add_user(text)
         elif text.strip() and message.role == "system":
-            self.add("system message", text)
+            self.add("system message ", text)
 
     def add_result(self, id: str, result: str, failed: bool) -> None:
         """Add the result of a tool call, with the arguments of the call before it."""
-        call = self.calls.get(id) or Call(id, id, {})
-        kept = {}
-        for name, value in call.values():
-            kind = rules.value_kind(call.tool, name, value)
-            found = kind is None or rules.find_value(kind, value, self.texts) is not None
-            if found and not rules.is_text(value) and not rules.is_search(name):
-                kept[name] = value
+        call = self.calls.get(id) or Call(id, id)
+        kept = {
+            name: value
+            for name, value in call.values
+            if name.lower() not in rules.SEARCH_KEYS and not rules.is_text(value)
+            if (kind := rules.value_kind(call.tool, name, value)) is None
+            or rules.find_value(kind, value, self.texts)
+        }
         text = result
         if kept and result.lstrip().startswith(("{", "[")):  # read as records, one after another
             text = f"{json.dumps(kept, ensure_ascii=False, default=str)}\n{result}"
         elif kept:
             text = "\n".join(f"{name}: {value}" for name, value in kept.items()) + f"\n\n{result}"
-        document = self.add(f"tool {call.tool}", text, "#")
-        said = f"{call.tool} {json.dumps(dict(call.arguments), default=str)}\n{result}"
-        failed = failed or rules.has_failed(result)
-        self.answered.append(rules.AnsweredCall(call.tool, said, document, failed, recent=True))
+        at = self.add(f"tool {call.tool} #", text)
+        said = "\n".join([call.tool, *(f"{name}: {value}" for name, value in call.values), result])
+        failed = failed or rules.FAILED.search(result) is not None
+        self.answered = [*self.answered, rules.AnsweredCall(call.tool, said, at, failed)]
 
     def add_user(self, text: str) -> None:
         """Add a message of the user, and its corrections of earlier ones."""
         questions = [said for span in sentences(text) if (said := span.cut(text)).endswith("?")]
         self.question = questions[-1] if questions else None
-        self.answered = [replace(call, recent=False) for call in self.answered]
-        for pair in rules.find_corrections([self.texts[at] for at in self.given], text):
-            for at in self.given:
-                self.corrections[at] = (*self.corrections.get(at, ()), pair)
-        self.given.append(self.add("user turn", text))
+        found = rules.find_corrections([self.texts[at] for at in self.given], text)
+        self.given = [*self.given, self.add("user turn ", text)]
+        self.corrections = [*self.corrections, *((self.given[-1], *pair) for pair in found)]
 
     def turn(self, message: Message) -> Turn:
         """Return an assistant message as a turn."""
         texts = [*message.texts]
         for call in message.calls:
-            texts += [value for _, value in call.values() if rules.is_text(value)]
+            texts += [value for _, value in call.values if rules.is_text(value)]
         response = "\n\n".join(text.strip() for text in texts if text.strip())
-        end, values, known = len(response), [], self.texts
+        end, values = len(response), []
         for call in message.calls:
             response += f"\n\n{call.tool}" if response else call.tool
-            for name, value in call.values():
+            for name, value in call.values:
+                span = Span(len(response) + 1, len(response) + len(shown := f"\n{name}: {value}"))
+                response += "" if rules.is_text(value) else shown
                 kind = rules.value_kind(call.tool, name, value)
-                start = len(response) + 1
-                response += "" if rules.is_text(value) else f"\n{name}: {value}"
                 if kind is not None:
-                    span, place = Span(start, len(response)), rules.find_value(kind, value, known)
-                    values.append(_value_claim(response, span, kind, place, known))
-        return Turn(
-            message.index, Pair([*self.sources] or _NOTHING, response, self.question), end,
-            tuple(values), frozenset(self.given), dict(self.corrections),
-            tuple(self.answered), tuple(self.unread),
-        )  # fmt: skip
+                    claim = ClaimReport(shown[1:], span, None, Status.SUPPORTED, None, 1.0)
+                    values.append(self.settled(claim, kind, value))
+        named = zip(self.names, self.texts, strict=True)
+        sources: Any = [{"id": name, "text": text} for name, text in named]
+        pair = Pair(sources or _NOTHING, response, self.question)
+        return Turn(message.index, pair, end, tuple(values), copy(self))
+
+    def settled(self, claim: ClaimReport, kind: str, value: Any) -> ClaimReport:
+        """Settle a value of a tool call by its occurrence before the call."""
+        place = rules.find_value(kind, value, self.texts)
+        if place is None:
+            reason = f"invented: this {kind} occurs in nothing before the call"
+            return _invented(claim, str(value), reason)
+        document, found = place
+        return replace(claim, proof=Evidence(found.cut(self.texts[document]), document, found))
 
 
-def _value_claim(
-    response: str, span: Span, kind: str, place: rules.Place | None, known: Sequence[str]
-) -> ClaimReport:
-    """Return a value of a tool call as a claim, settled by its occurrence before the call."""
-    claim = ClaimReport(span.cut(response), span, None, Status.SUPPORTED, None, 1.0)
-    if place is None:
-        reason = f"invented: this {kind} occurs in nothing before the call"
-        error = ErrorReport(ErrorKind.INVENTED, claim.text.partition(": ")[2], "")
-        return replace(claim, status=Status.UNSUPPORTED, support=0.0, reason=reason, error=error)
-    document, found = place
-    return replace(claim, proof=Evidence(found.cut(known[document]), document, found))
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message of the assistant, by its index, with all that came before it.
+
+    The response of `pair` has the text up to `end`, then the tool calls with settled `values`.
+    """
+
+    index: int
+    pair: Pair
+    end: int
+    values: tuple[ClaimReport, ...]
+    before: _Before
+
+
+def _invented(claim: ClaimReport, words: str, reason: str) -> ClaimReport:
+    error = ErrorReport(ErrorKind.INVENTED, words, "")
+    claim = replace(claim, status=Status.UNSUPPORTED, support=0.0, reason=reason, proof=None)
+    return replace(claim, error=error)
 
 
 def read_turns(messages: object, documents: Source | None = None, start: int = 0) -> list[Turn]:
-    """Return the assistant messages from an index on, each with all that came before it.
-
-    Args:
-        messages: The conversation.
-        documents: Documents that were there from the beginning.
-        start: The index of the first message to check.
-    """
+    """Return the assistant messages from an index on, each with all that came before it."""
     before, turns = _Before(documents), []
     for message in read_messages(messages):
         before.take(message)
@@ -266,41 +244,8 @@ def tool_results(messages: object) -> list[str]:
 # Around the verifier
 
 
-class _Detector(Protocol):
-    def begin(self, pairs: Sequence[Pair]) -> list[Prepared]: ...
-
-    def finish(self, prepared: Sequence[Prepared]) -> list[Report]: ...
-
-    def check_conversation(
-        self, messages: object, *, documents: Source | None
-    ) -> ConversationReport: ...
-
-
-def check(
-    detector: _Detector, messages: object, documents: Source | None, start: int = 0
-) -> ConversationReport:
-    """Check the turns of a conversation; see `Detector.check_conversation`."""
-    turns = read_turns(messages, documents, start)
-    prepared = detector.begin([turn.pair for turn in turns])
-    reports = detector.finish([*map(prepare_turn, turns, prepared)])
-    return ConversationReport((*map(settle, turns, reports),), turns[-1].unread if turns else ())
-
-
-def merged(detector: _Detector, item: Conversation) -> Report:
-    """Return one report of all turns; an error becomes the reason of an uncheckable one."""
-    try:
-        messages = json.loads(item.response)
-        return detector.check_conversation(messages, documents=item.source).merged()
-    except (ValueError, RecursionError, InputError) as error:
-        problem = f"not a conversation: {error}"
-        return detector.finish([replace(clean(item, 0), problem=problem)])[0]
-
-
 def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
-    """Return the prepared pair of a turn without intentions, courtesies and tool calls.
-
-    Sentences of the user are read as corrected later; questions are left out.
-    """
+    """Return the prepared pair of a turn without intentions, courtesies and tool calls."""
     if prepared.problem not in (None, *ASSERTS_NOTHING):
         return prepared
     claims, unchecked = [], [part for part in prepared.unchecked if part.span.start < turn.end]
@@ -313,33 +258,33 @@ def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
         else:
             own = claim.span.cut(prepared.pair.response)
             unchecked.append(UncheckedPart(own, claim.span, reason, False))
-    documents = tuple(
-        _as_given(document, turn.corrections.get(at, ())) if at in turn.given else document
-        for at, document in enumerate(prepared.documents)
-    )
+    documents = [*prepared.documents]
+    for at in turn.before.given:
+        corrections = [pair for by, *pair in turn.before.corrections if by > at]
+        documents[at] = _as_given(documents[at], corrections)
     return replace(
-        prepared, claims=tuple(claims), length=max(len(claims), 1), documents=documents,
+        prepared, claims=tuple(claims), length=max(len(claims), 1), documents=tuple(documents),
         unchecked=tuple(sorted(unchecked, key=lambda part: part.span)),
         problem=prepared.problem if claims or prepared.problem else NOTHING_ASSERTED,
     )  # fmt: skip
 
 
-def _as_given(document: Document, corrections: Sequence[tuple[str, str]]) -> Document:
-    kept = {
-        span: text
-        for span in document.sentences
-        if no_assertion(text := span.cut(document.text)) is None
-    }
-    for old, new in corrections:
-        kept = {span: rules.replaced_words(text, old, new) for span, text in kept.items()}
+def _as_given(document: Document, corrections: Sequence[Sequence[str]]) -> Document:
+    """Return a message of the user as corrected later, without its questions."""
+    kept = {}
+    for span in document.sentences:
+        text = span.cut(document.text)
+        if no_assertion(text) is None:
+            for old, new in corrections:
+                text = new.join(re.split(rf"(?<!\w){re.escape(old)}(?!\w)", text))
+            kept[span] = text
     return Document(document.text, tuple(kept), readings=tuple(kept.values()))
 
 
 def settle(turn: Turn, report: Report) -> TurnReport:
     """Return the report of a turn with the findings of the rules."""
-    claims = (*(_settled(turn, report, claim) for claim in report.claims), *turn.values)
-    notes = report.provenance.notes + tuple(f"not read: {item}" for item in turn.unread)
-    report = replace(report, provenance=replace(report.provenance, notes=notes))
+    claims = (*(_settled(turn.before, report, claim) for claim in report.claims), *turn.values)
+    notes = report.provenance.notes + tuple(f"not read: {item}" for item in turn.before.unread)
     score, verdict, reason = response_score(claims), report.verdict, report.reason
     if report.claims or (claims and reason in ASSERTS_NOTHING):
         strict = report.provenance.configuration.get("on_unchecked") == "fail"
@@ -347,35 +292,32 @@ def settle(turn: Turn, report: Report) -> TurnReport:
         verdict, reason = decide(score, claims, report.threshold, left_out)
     elif score is not None and score >= report.threshold:
         verdict = Verdict.HALLUCINATED  # the text could not be checked, but a value is invented
-    graded = graded_score(claims)
-    report = replace(report, verdict=verdict, reason=reason, score=score, graded=graded)
-    return TurnReport(turn.index, replace(report, claims=claims))
+    report = replace(
+        report, verdict=verdict, reason=reason, score=score, graded=graded_score(claims),
+        claims=claims, provenance=replace(report.provenance, notes=notes),
+    )  # fmt: skip
+    return TurnReport(turn.index, report)
 
 
-def _settled(turn: Turn, report: Report, claim: ClaimReport) -> ClaimReport:
+def _settled(before: _Before, report: Report, claim: ClaimReport) -> ClaimReport:
     """Return a claim with the finding of the rules, if it counts more than the verifier's."""
     own = claim.text if claim.span is None else claim.span.cut(report.response)
-    known = [*report.documents, *(call.text for call in turn.calls)]
-    said = "\n".join(report.documents[at] for at in turn.given)
-    given = claim.proof is not None and claim.proof.document in turn.given
-    finding = rules.find_invented(own, known)
-    if finding is None:
-        finding = rules.find_action(rules.statement_in(own)[0], turn.calls, said)
-    if finding is None and claim.status is Status.UNCHECKABLE and len(known) == len(turn.given):
-        finding = rules.Finding(Status.UNSUPPORTED, "nothing before this turn says so")
+    known = [*report.documents, *(call.text for call in before.answered)]
+    if invented := rules.find_invented(own, known):
+        return _invented(claim, invented, f"{invented} occurs in nothing before")
+    said = "\n".join(report.documents[at] for at in before.given)
+    since = max(before.given, default=0)
+    finding = rules.find_action(rules.statement_in(own)[0], before.answered, said, since)
+    if finding is None and claim.status is Status.UNCHECKABLE and len(known) == len(before.given):
+        finding = Status.UNSUPPORTED, "nothing before this turn says so", None
     # The user's words do not show what the agent did.
+    given = claim.proof is not None and claim.proof.document in before.given
     settled = not given and claim.status in (Status.SUPPORTED, Status.CONTRADICTED)
-    if finding is None or (settled and not finding.certain):
+    if finding is None or (settled and finding[0] is not Status.CONTRADICTED):
         said_so = given and claim.status is Status.SUPPORTED
         return replace(claim, reason="the user said so") if said_so else claim
-    proof, error = None, claim.error
-    if finding.document is not None:
-        text = report.documents[finding.document]
-        proof = Evidence(text, finding.document, Span(0, len(text)))
-    if finding.invented:
-        error = ErrorReport(ErrorKind.INVENTED, finding.invented, "")
-    support = 1.0 if finding.status is Status.SUPPORTED else 0.0
-    return replace(
-        claim, status=finding.status, support=support, reason=finding.reason, proof=proof,
-        error=None if support else error,
-    )  # fmt: skip
+    status, reason, document = finding
+    text = "" if document is None else report.documents[document]
+    proof = None if document is None else Evidence(text, document, Span(0, len(text)))
+    support, error = (1.0, None) if status is Status.SUPPORTED else (0.0, claim.error)
+    return replace(claim, status=status, support=support, reason=reason, proof=proof, error=error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -12,9 +13,9 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Unpack
 
-from halldetect import conversation, pipeline
+from halldetect import pipeline
 from halldetect.config import Configuration, Settings
-from halldetect.conversation import ConversationReport
+from halldetect.conversation import ConversationReport, prepare_turn, read_turns, settle
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.findings.missing import find_missing
 from halldetect.inputs import AnyPair, Conversation, Pair, Source, clean_pair
@@ -277,7 +278,7 @@ class Detector:
             rest = [clean(item, at) for at, item in indexed if not isinstance(item, Conversation)]
             made = iter(self.finish(self._prepare(rest), observe=observe))
             reports += [
-                conversation.merged(self, item) if isinstance(item, Conversation) else next(made)
+                self._merged(item) if isinstance(item, Conversation) else next(made)
                 for item in block
             ]
         return reports
@@ -296,7 +297,20 @@ class Detector:
             InputError: For a malformed message.
         """
         self._refuse_paper("a conversation")
-        return conversation.check(self, messages, documents, start)
+        turns = read_turns(messages, documents, start)
+        prepared = self.begin([turn.pair for turn in turns])
+        reports = self.finish([*map(prepare_turn, turns, prepared)])
+        unread = turns[-1].before.unread if turns else ()
+        return ConversationReport((*map(settle, turns, reports),), tuple(unread))
+
+    def _merged(self, item: Conversation) -> Report:
+        """Return one report of all turns; an error becomes the reason of an uncheckable one."""
+        try:
+            messages = json.loads(item.response)
+            return self.check_conversation(messages, documents=item.source).merged()
+        except (ValueError, RecursionError, InputError) as error:
+            problem = f"not a conversation: {error}"
+            return self.finish([replace(clean(item, 0), problem=problem)])[0]
 
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
         """Judge the statements about each source, without a response; each is one claim."""

@@ -112,3 +112,10 @@ def test_visible_text_is_read(text: str) -> None:
 
 def test_a_source_that_is_hidden_whole_has_no_sentence() -> None:
     assert read_source("<!-- Dogs travel free. -->").sentences == ()
+
+
+def test_a_short_source_is_read_once() -> None:
+    short, long = "Bees fly. Ants walk.", "Bees fly. Ants walk. " * 300
+    assert read_source(short) is read_source(short)
+    assert read_source(long) is not read_source(long)  # would fill the memory
+    assert read_source(long) == read_source(long)

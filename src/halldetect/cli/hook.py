@@ -7,9 +7,8 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
-from threading import Thread
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.options import add_detector_options, detector_for
@@ -17,16 +16,16 @@ from halldetect.cli.parser import add_command, positive, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, read_file
 from halldetect.errors import InputError, described
+from halldetect.reading.messages import read_messages
 from halldetect.report import Verdict
 
 if TYPE_CHECKING:
-    from halldetect.conversation import ConversationReport
+    from halldetect.conversation import TurnReport
 
 DESCRIPTION = """\
-Read the stop event of an agent on standard input (Stop of Claude Code, AfterAgent of Gemini CLI),
-find its transcript, and check what it said and called since the user's last message against the
-tool results. Claims that fail go to standard error with exit status 2: the agent continues and
-reads them. An agent that already continued because of a hook may stop.
+Read the stop event of an agent on standard input (Stop of Claude Code, AfterAgent of Gemini CLI)
+and check what it said and called since the user's last message against the tool results in its
+transcript. Claims that fail go to standard error: the agent reads them and continues, once only.
 """
 EPILOG = """\
 exit status: 0 the agent may stop, 2 claims fail, or with --fail closed the check failed,
@@ -36,14 +35,11 @@ BLOCK, WARN = 2, 1
 _EVENTS = ("Stop", "SubagentStop", "AfterAgent")
 _OPTIONS = {
     "--fail": value(
-        None,
-        "if the answer could not be checked: let the agent stop (open) or not (closed)",
-        str,
-        "open",
+        None, "if the check fails, let the agent stop (open) or not (closed)", str, "open",
         choices=("open", "closed"),
     ),
     "--time-limit": value("SECONDS", "stop checking after this time", positive, 45),
-}
+}  # fmt: skip
 
 
 def add(commands: Any) -> None:
@@ -55,29 +51,28 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the last turn of the event on standard input; return the status for the agent."""
-    found: Future[ConversationReport | None] = Future()
+    failed = BLOCK if arguments.fail == "closed" else WARN
 
-    def work() -> None:
-        try:
-            found.set_result(_check(arguments))
-        except Exception as error:
-            found.set_exception(error)
-
-    Thread(target=work, daemon=True).start()
-    try:
-        report = found.result(timeout=arguments.time_limit)
-    except TimeoutError:
+    def give_up() -> None:
         _say(f"no result after {arguments.time_limit} seconds")
-        # An orderly exit would wait for the model, or crash under it.
-        os._exit(BLOCK if arguments.fail == "closed" else WARN)
+        os._exit(failed)  # an orderly exit would wait for the model, or crash under it
+
+    limit = Timer(arguments.time_limit, give_up)
+    limit.daemon = True
+    limit.start()
+    try:
+        turns = _check(arguments)
     except Exception as error:
         _say(f"the answer could not be checked: {described(error)}")
-        return BLOCK if arguments.fail == "closed" else WARN
-    if report is None or report.verdict is not Verdict.HALLUCINATED:
+        return failed
+    finally:
+        limit.cancel()
+    wrong = [turn.report for turn in turns if turn.report.verdict is Verdict.HALLUCINATED]
+    if not wrong:
         return 0
     _say("these statements are not backed by tool results. Correct them, or do what is missing:")
-    for turn in report.turns:
-        for line in str(turn.report).splitlines()[1:]:
+    for report in wrong:
+        for line in str(report).splitlines()[1:]:
             print(f"- {line}", file=sys.stderr)
     return BLOCK
 
@@ -86,8 +81,8 @@ def _say(text: str) -> None:
     print(f"halldetect: {text}", file=sys.stderr, flush=True)
 
 
-def _check(arguments: argparse.Namespace) -> ConversationReport | None:
-    """Return the report of the turns since the user's last message; None if there are none."""
+def _check(arguments: argparse.Namespace) -> tuple[TurnReport, ...]:
+    """Return the reports of the turns since the user's last message."""
     try:
         event = json.loads(TextArguments().read("-", "the event"))
     except ValueError as error:
@@ -95,27 +90,21 @@ def _check(arguments: argparse.Namespace) -> ConversationReport | None:
     if not isinstance(event, dict) or event.get("hook_event_name") not in _EVENTS:
         raise InputError(f"the event must have hook_event_name: {', '.join(_EVENTS)}")
     if event.get("stop_hook_active") is True:  # this hook would run in circles
-        return None
+        return ()
     path = event.get("agent_transcript_path") or event.get("transcript_path")
     if not isinstance(path, str) or not path:
         raise InputError("the event has no transcript_path")
     messages = read_transcript(read_file(Path(path).expanduser(), "transcript"))
+    texts = ["\n".join(item.texts).strip() for item in read_messages(messages)]
     last = event.get("last_assistant_message") or event.get("prompt_response")
-    if isinstance(last, str) and last.strip() and _text(messages[-1:]) != last.strip():
+    if isinstance(last, str) and last.strip() not in ("", *texts[-1:]):
         messages.append({"role": "assistant", "content": last})  # the transcript lags behind
-    users = [at for at, item in enumerate(messages) if item["role"] == "user" and _text([item])]
-    start = users[-1] if users else 0
+    said = [at for at, text in enumerate(texts) if text and messages[at]["role"] == "user"]
+    start = said[-1] if said else 0
     if not any(item["role"] == "assistant" for item in messages[start:]):
-        return None
+        return ()
     with ProgressDisplay(quiet=True) as display:
-        return detector_for(arguments, display).check_conversation(messages, start=start)
-
-
-def _text(messages: list[dict[str, Any]]) -> str:
-    content = messages[0].get("content") if messages else ""
-    if isinstance(content, list):
-        content = "\n".join(str(part["text"]) for part in content if "text" in part)
-    return str(content or "").strip()
+        return detector_for(arguments, display).check_conversation(messages, start=start).turns
 
 
 def read_transcript(text: str) -> list[dict[str, Any]]:
@@ -137,8 +126,11 @@ def read_transcript(text: str) -> list[dict[str, Any]]:
             messages = {id: messages[id] for id in known[:at]}
         elif record.get("type") in ("user", "gemini") and "message" not in record:
             messages[record.get("id", number)] = list(_gemini(record))
-        elif record.get("type") in ("user", "assistant") and not _is_aside(record):
-            messages[number] = [record["message"]]
+        elif record.get("type") in ("user", "assistant"):
+            # Hints to the model, and in the main transcript the words of subagents.
+            aside = record.get("isSidechain") and "agentId" not in record
+            if not (aside or record.get("isMeta") or record.get("isApiErrorMessage")):
+                messages[number] = [record["message"]]
     return [message for found in messages.values() for message in found]
 
 
@@ -151,30 +143,15 @@ def _lines(text: str) -> Iterator[Any]:
                 raise InputError(f"line {number} is not JSON: {error}") from None
 
 
-def _is_aside(record: dict[str, Any]) -> bool:
-    """Return True for a line of Claude Code outside the conversation, such as a subagent's."""
-    return any(record.get(name) for name in ("isMeta", "isApiErrorMessage")) or (
-        bool(record.get("isSidechain")) and "agentId" not in record
-    )
-
-
 def _gemini(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a message of Gemini CLI and the results of its tools."""
-    content = record.get("content") or []
-    parts = content if isinstance(content, list) else [content]
-    texts = [
-        {"type": "text", "text": part}
-        if isinstance(part, str)
-        else {"type": "text" if "text" in part else ", ".join(part), **part}
-        for part in parts
-    ]
+    role = "user" if record["type"] == "user" else "assistant"
     calls = record.get("toolCalls") or []
-    message = {"role": "user" if record["type"] == "user" else "assistant", "content": texts}
-    yield message | {"tool_calls": calls} if calls else message
+    yield {"role": role, "content": record.get("content") or "", "tool_calls": calls}
     for call in calls:
         for part in call.get("result") or ():
-            response = part.get("functionResponse", part).get("response", part)
-            answer = response.get("output", response) if isinstance(response, dict) else response
-            failed = "error" if call.get("status") == "error" else None
-            yield {"role": "tool", "tool_call_id": call.get("id"), "content": answer,
-                   "status": failed}  # fmt: skip
+            answer = part.get("functionResponse", part).get("response", part)
+            if isinstance(answer, dict):
+                answer = answer.get("output", answer)
+            fields = {"tool_call_id": call.get("id"), "status": call.get("status")}
+            yield {"role": "tool", "content": answer, **fields}

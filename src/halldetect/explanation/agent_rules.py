@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,40 +24,28 @@ Place = tuple[int, Span]  # a document, and a span in it
 _KEY_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _AMOUNT_KEYS = frozenset("amount price total sum fee cost balance quantity qty refund".split())
 _ID_KEYS = frozenset("id ids number no code reference ref sku account iban order ticket".split())
-_NAME_KEYS = frozenset(
-    "name customer recipient contact person author assignee owner passenger guest patient company "
-    "employee attendee attendees user participants".split()
-)
+SEARCH_KEYS = frozenset("query q search prompt question pattern".split())
 # The value is a free choice: a search, a setting, code.
-_FREE_KEYS = frozenset(
-    "query q search pattern regex command cmd code script sql format encoding model version unit "
-    "currency type language locale limit offset page timeout line lines title subject".split()
+_FREE_KEYS = SEARCH_KEYS | frozenset(
+    "regex command cmd code script sql format encoding model version unit currency type language "
+    "locale limit offset page timeout line lines title subject".split()
 )
-_SEARCH_KEYS = frozenset("query q search prompt question pattern".split())
 _CREATES = re.compile(r"write|create|save|export|new|mkdir|touch|generate|upload", re.IGNORECASE)
-_ADDRESS = re.compile(r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_DATE = re.compile(r"(?P<y>\d{4})-(?P<m>0[1-9]|1[0-2])-(?P<d>\d\d)(?:[T ][\d:.+Z-]*)?")
-_PATH = re.compile(r"[~.]{0,2}/?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.\w{1,5}|[~.]*(?:/[\w.@+-]+)+/?")
-_CODE = re.compile(r"(?=(?:.*\d){2})(?=.*[A-Za-z])[\w#/.-]{5,60}|(?=(?:.*\d){6})[A-Z0-9 ]{8,40}")
-_CAPITALISED = re.compile(r"[^\W\d_a-z][\w’'.&-]*(?: (?:[^\W\d_a-z][\w’'.&-]*|de|van|von|of|&))*")
-_NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\w|[.,]\d)")
-_RELATIVE_DAY = re.compile(
-    r"\b(?:to(?:day|morrow|night)|yesterday|(?:next|last|this|coming) \w+|weekend|in \w+ "
-    rf"(?:days?|weeks?|months?)|{'|'.join(WEEKDAYS)})\b",
-    re.IGNORECASE,
-)
-_COUNTS = {
-    word: float(at)
-    for at, word in enumerate(
-        "two three four five six seven eight nine ten eleven twelve".split(), 2
-    )
+_ADDRESS = r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_SHAPES = {
+    "date": r"\d{4}-(?:0[1-9]|1[0-2])-\d\d(?:[T ][\d:.+Z-]*)?",
+    "address": _ADDRESS,
+    "path": r"[~.]{0,2}/?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.\w{1,5}|[~.]*(?:/[\w.@+-]+)+/?",
+    "id": r"(?=(?:.*\d){2})(?=.*[A-Za-z])[\w#/.-]{5,60}|(?=(?:.*\d){6})[A-Z0-9 ]{8,40}",
 }
-_COUNT = re.compile(rf"\b(?:{'|'.join(_COUNTS)})\b", re.IGNORECASE)
-# Among more numbers, any sum is likely.
-_MAX_TERMS = 40
+_RELATIVE_DAY = re.compile(
+    rf"(?i)\b(?:to(?:day|morrow|night)|yesterday|next|last|coming|weekend|{'|'.join(WEEKDAYS)})\b"
+)
+_MAX_TERMS = 40  # among more numbers, any sum is likely
 _MAX_VALUE = 120
 _IDENTIFIER = re.compile(
-    rf"{_ADDRESS.pattern}|\b10\.\d{{4,}}/\S+|(?<![\w.,])\d{{5,}}(?![\w.,]\d|\w)"
+    rf"{_ADDRESS}|\b10\.\d{{4,}}/\S+|(?<![\w.,])\d{{5,}}(?![\w.,]\d|\w)"
     r"|\b(?=[\w-]*\d[\w-]*\d)(?=[\w-]*[A-Z])[A-Z\d][A-Z\d-]{4,}\b"
 )
 
@@ -68,11 +57,6 @@ def is_text(value: Any) -> bool:
     return value.rstrip().endswith((".", "!")) or len(value) > _MAX_VALUE
 
 
-def is_search(key: str) -> bool:
-    """Return True if an argument of this name holds words to search for."""
-    return key.lower() in _SEARCH_KEYS
-
-
 def value_kind(tool: str, key: str, value: Any) -> str | None:
     """Return the kind of an argument that must come from somewhere; None for a free choice."""
     parts = {part.lower() for part in _KEY_PARTS.findall(key)}
@@ -81,18 +65,11 @@ def value_kind(tool: str, key: str, value: Any) -> str | None:
     text = str(value).strip()
     if _NUMBER.fullmatch(text):
         if parts & _AMOUNT_KEYS:
-            return None if _number(text) in (0.0, 1.0) else "amount"
+            return None if text in ("0", "1") else "amount"
         is_id = bool(parts & _ID_KEYS) or isinstance(value, str)
         return "id" if is_id and len(text) >= 3 else None
-    if _DATE.fullmatch(text):
-        return "date"
-    if _ADDRESS.fullmatch(text):
-        return "address"
-    if _PATH.fullmatch(text):
-        return None if _CREATES.search(tool) else "path"
-    if _CODE.fullmatch(text):
-        return "id"
-    return "name" if parts & _NAME_KEYS and _CAPITALISED.fullmatch(text) else None
+    kind = next((kind for kind, shape in _SHAPES.items() if re.fullmatch(shape, text)), None)
+    return None if kind == "path" and _CREATES.search(tool) else kind
 
 
 def find_value(kind: str, value: Any, documents: Sequence[str]) -> Place | None:
@@ -102,56 +79,59 @@ def find_value(kind: str, value: Any, documents: Sequence[str]) -> Place | None:
     """
     text = str(value).strip()
     if kind == "date":
-        return _find(_date_pattern(text), documents) or _find(_RELATIVE_DAY, documents)
+        return _search(_date_pattern(text), documents) or _search(_RELATIVE_DAY, documents)
     if kind == "amount":
-        return _find_amount(_number(text), documents)
-    if kind == "name":
-        places = [_find(_spelled(word), documents) for word in re.findall(r"[^\W\d_]{2,}", text)]
-        return None if None in places else places[0]
-    found = _find(_spelled(text), documents)
+        return _find_amount(float(text.replace(",", "")), documents)
     # A listing has the names of files without their folder.
-    return _find(_spelled(text.split("/")[-1]), documents) if kind == "path" else found
+    return find_spelled(text.split("/")[-1] if kind == "path" else text, documents)
 
 
-def _find(pattern: re.Pattern[str], documents: Sequence[str]) -> Place | None:
-    for number, document in enumerate(documents):
-        if (match := pattern.search(document)) is not None:
-            return number, Span(*match.span())
-    return None
+def _search(pattern: re.Pattern[str], documents: Sequence[str]) -> Place | None:
+    found = ((at, pattern.search(document)) for at, document in enumerate(documents))
+    return next(((at, Span(*match.span())) for at, match in found if match), None)
 
 
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))
+def find_spelled(text: str, documents: Sequence[str]) -> Place | None:
+    """Return the place of a value with any separators: "AT48 3200" is "AT48-3200"."""
+    letters = _squeezed(text)
+    if not any(letters in _squeezed(document) for document in documents):
+        return None
+    spelled = r"[\s\-_./@:]*".join(map(re.escape, letters))
+    pattern = re.compile(rf"(?<![^\W_]){spelled}(?![^\W_])", re.IGNORECASE)
+    return _search(pattern, documents)
 
 
-def _spelled(text: str) -> re.Pattern[str]:
-    """Return the pattern of a value with any separators: "AT48 3200" is "AT48-3200"."""
-    letters = r"[\s\-_./@:]*".join(re.escape(char) for char in text if char.isalnum())
-    return re.compile(rf"(?<![^\W_]){letters}(?![^\W_])", re.IGNORECASE)
+@lru_cache(maxsize=1024)
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).lower()
 
 
 def _date_pattern(text: str) -> re.Pattern[str]:
-    year, month, day = (int(part) for part in text[:10].split("-"))
+    _, month, day = (int(part) for part in text[:10].split("-"))
     name = rf"{MONTHS[month - 1][:3]}(?:{MONTHS[month - 1][3:]})?\.?"
     return re.compile(
-        rf"{year}-{month:02}-{day:02}|\b{day}(?:st|nd|rd|th)?(?: of)? {name}|\b{name} {day}(?!\d)"
-        rf"|\b0?{day}[./]0?{month}\b|\b0?{month}/0?{day}\b",
-        re.IGNORECASE,
+        rf"(?i){text[:10]}|\b{day}(?:st|nd|rd|th)?(?: of)? {name}|\b{name} {day}(?!\d)"
+        rf"|\b0?{day}[./]0?{month}\b|\b0?{month}/0?{day}\b"
     )
 
 
+def _amount(fact: Fact) -> float:
+    plain = fact.key.strip("$€£¥% ")
+    return float(plain) if _NUMBER.fullmatch(plain) else math.nan  # equal to no number
+
+
 @lru_cache(maxsize=256)
-def _numbers(document: str) -> dict[float, Span]:
-    found = [(_number(match[0]), match.span()) for match in _NUMBER.finditer(document)]
-    found += [(_COUNTS[match[0].lower()], match.span()) for match in _COUNT.finditer(document)]
-    return {number: Span(*span) for number, span in reversed(found)}
+def _amounts(text: str) -> dict[float, Span]:
+    found = {_amount(fact): Span(fact.start, fact.end) for fact in find_facts(text)}
+    return {number: span for number, span in found.items() if number == number}
 
 
 def _find_amount(value: float, documents: Sequence[str]) -> Place | None:
-    terms: dict[float, Place] = {}
-    for at, document in enumerate(documents):
-        for number, span in _numbers(document).items():
-            terms.setdefault(number, (at, span))
+    terms = {
+        number: (at, span)
+        for at in reversed(range(len(documents)))
+        for number, span in _amounts(documents[at]).items()
+    }
     if value in terms or len(terms) > _MAX_TERMS:
         return terms.get(value)
     for one, two in combinations(terms, 2):
@@ -160,77 +140,62 @@ def _find_amount(value: float, documents: Sequence[str]) -> Place | None:
     return None
 
 
+def find_invented(claim: str, known: Sequence[str]) -> str | None:
+    """Return the first address, code or long number of a claim that occurs in no text."""
+    found = (match[0].rstrip(".,;:)") for match in _IDENTIFIER.finditer(claim))
+    return next((item for item in found if find_spelled(item, known) is None), None)
+
+
 # Actions of the agent
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredCall:
-    """A tool call and its result as one text, and the index of the document with the result.
-
-    `recent` is True after the last message of the user.
-    """
+    """A tool call and its result as one text, and the index of the document with the result."""
 
     tool: str
     text: str
     document: int
     failed: bool
-    recent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The state of a claim by rule; a certain one counts whatever the verifier says."""
+Finding = tuple[Status, str, int | None]  # state, reason, the document that shows it
 
-    status: Status
-    reason: str
-    document: int | None = None
-    certain: bool = False
-    invented: str = ""
-
-
-# Verbs: the stems that show them in a call or its result.
+# Verbs, then other stems than theirs that show one of them in a call or its result.
 _ACTIONS = """\
-sent emailed mailed texted messaged notified forwarded shared: send sent mail messag notif forward \
-text sms share post invit
-booked reserved scheduled rescheduled arranged: book reserv schedul appoint event slot
-cancelled canceled unsubscribed: cancel unsubscri
-refunded reimbursed credited paid charged transferred issued: refund reimburs credit pay charg \
-transfer issu
-created opened filed submitted registered raised: creat open file submit regist rais ticket add new
-deleted removed erased: delet remov eras rm drop edit
-updated changed modified edited fixed corrected replaced renamed moved added patched set: updat \
-chang modif edit fix correct replac renam mov mv add patch writ sed set remind creat
-ran run executed tested: run ran exec test bash shell command
-deployed: deploy
-pushed committed merged: push commit merg
-published released uploaded installed: publish releas upload instal put
-restarted started stopped rebooted enabled disabled unlocked locked activated: start stop boot \
-enabl disabl lock activ
-saved exported stored downloaded: sav export writ stor dump backup download
-copied: copy copied cp rsync
-encrypted: encrypt
-wrote written: writ edit creat send letter mail post
-ordered placed purchased bought: order plac purchas buy
-accepted confirmed approved: accept confirm approv
+sent emailed mailed texted messaged notified forwarded shared: send post sms invit
+booked reserved scheduled rescheduled arranged: appoint event slot
+refunded reimbursed credited paid charged transferred issued: pay
+created opened filed submitted registered raised: ticket add new
+deleted removed erased: rm drop edit
+updated changed modified edited fixed corrected replaced renamed moved added patched set: mv writ
+ran run executed tested: bash shell command
+pushed committed merged published released uploaded installed: put
+restarted started stopped rebooted enabled disabled unlocked locked activated: stop boot
+saved exported stored downloaded wrote written: writ edit creat dump backup
+copied: copy cp rsync
+ordered placed purchased bought: buy
+accepted confirmed approved
+cancelled canceled unsubscribed
+deployed
+encrypted
 """
 _STEMS = {
-    verb: stems.split()
-    for verbs, stems in (line.split(": ") for line in _ACTIONS.splitlines())
+    verb: [*more.split(), *(other.removesuffix("ed")[:5] for other in verbs.split())]
+    for verbs, _, more in (line.partition(":") for line in _ACTIONS.splitlines())
     for verb in verbs.split()
 }
 _VERB = rf"(?P<verb>{'|'.join(_STEMS)})\b"
 _ADVERBS = r"(?: (?:just|now|already|also|successfully|then|not|never))*"
 _OWN = re.compile(rf"\b(?:I|[Ww]e)(?:['’]ve| have)?{_ADVERBS} {_VERB}")
 _PASSIVE = re.compile(rf"\b(?:(?:has|have)(?:{_ADVERBS} been)?|is|are|was|were){_ADVERBS} {_VERB}")
-_FURTHER = re.compile(rf"\b(?:and|then)(?: was| were| have)? {_VERB}")
+_FURTHER = re.compile(rf"\b(?:and|then) {_VERB}")
 _DONE = re.compile(r"(?:all )?(?:done|set|fixed|finished|completed?|sorted)[.! ]*", re.IGNORECASE)
 _PASSES = re.compile(
-    r"\b(?:tests?|checks?|specs?|suite|build|linter)\b.{0,40}\b(?:pass(?:es|ed|ing)?"
-    r"|succeed(?:s|ed)?|green|clean)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:tests?|checks?|suite|build|linter)\b.{0,40}\b(?:pass|succeed|green\b|clean\b)"
 )
 _NEGATION = re.compile(r"\b(?:not|never|no|failed|could|cannot)\b", re.IGNORECASE)
-_FAILED = re.compile(
+FAILED = re.compile(
     r'"(?:errors?|exception)"\s*:\s*(?!null|""|\[\]|false|0\b|\{\})|"(?:success|ok)"\s*:\s*false'
     r'|"(?:status|state|result)"\s*:\s*"(?:fail|error|reject|den|declin|not.found|invalid|abort)'
     r"|^\s*(?:error|traceback|fatal|exception)\b|\bexit (?:code|status):? [1-9]"
@@ -240,44 +205,41 @@ _FAILED = re.compile(
 _PENDING = re.compile(r"\b(?:pending|queued|waiting|in progress|partial)", re.IGNORECASE)
 
 
-def has_failed(result: str) -> bool:
-    """Return True if the result of a tool reports an error."""
-    return _FAILED.search(result) is not None
-
-
-def find_invented(claim: str, known: Sequence[str]) -> Finding | None:
-    """Return the finding for an address, code or long number that occurs in no text."""
-    for match in _IDENTIFIER.finditer(claim):
-        item = match[0].rstrip(".,;:)")
-        if _find(_spelled(item), known) is None:
-            reason = f"{item} occurs in nothing before"
-            return Finding(Status.UNSUPPORTED, reason, certain=True, invented=item)
-    return None
-
-
-def find_action(claim: str, calls: Sequence[AnsweredCall], said: str) -> Finding | None:
+def find_action(
+    claim: str, calls: Sequence[AnsweredCall], said: str, since: int = 0
+) -> Finding | None:
     """Compare a statement about the agent's own actions with the results of its tools.
 
     Returns None if the statement is about something else. A passive that is in the words that the
-    user `said` is not an action of the agent.
+    user `said` is not an action of the agent. "Done" is about results in documents from `since` on.
     """
     claim = re.sub(r"n['’]t\b", " not", claim)
-    own = list(_OWN.finditer(claim))
+    verbs = [match["verb"] for match in _OWN.finditer(claim)]
     if _NEGATION.search(claim):
-        if not own or _matching(calls, _STEMS[own[0]["verb"]]):
+        if not verbs or _matching(calls, _STEMS[verbs[0]]):
             return None
-        return Finding(Status.SUPPORTED, "no tool result shows otherwise")
+        return Status.SUPPORTED, "no tool result shows otherwise", None
     if _PASSES.search(claim):
-        return _finding(claim, [_matching(calls, ["test", "check", "lint", "build", "spec"])])
-    if _DONE.fullmatch(claim):
-        return _finding(claim, [[call for call in calls if call.recent]])
-    own += [
-        match for match in _PASSIVE.finditer(claim) if not re.search(rf"\b{match['verb']}\b", said)
-    ]
-    if not own:
+        found = [_matching(calls, ["test", "check", "lint", "build", "spec"])]
+    elif _DONE.fullmatch(claim):
+        found = [[call for call in calls if call.document >= since]]
+    else:
+        passive = (match["verb"] for match in _PASSIVE.finditer(claim))
+        verbs += [verb for verb in passive if not re.search(rf"\b{verb}\b", said)]
+        further = [match["verb"] for match in _FURTHER.finditer(claim)] if verbs else []
+        found = [_matching(calls, _STEMS[verb]) for verb in verbs + further]
+    if not found:
         return None
-    own += _FURTHER.finditer(claim)
-    return _finding(claim, [_matching(calls, _STEMS[match["verb"]]) for match in own])
+    if not all(found):
+        return Status.UNSUPPORTED, "no tool result shows this action", None
+    last = [matching[-1] for matching in found]
+    for call in last:
+        if call.failed:
+            return Status.CONTRADICTED, f"tool {call.tool} reported an error", call.document
+    text = "\n".join(call.text for call in last)
+    if _PENDING.search(text) or not _has_facts(claim, text):
+        return Status.UNSUPPORTED, "the tool result does not show all of this", None
+    return Status.SUPPORTED, f"the result of tool {last[0].tool} shows it", last[0].document
 
 
 def _matching(calls: Sequence[AnsweredCall], stems: Sequence[str]) -> list[AnsweredCall]:
@@ -285,37 +247,18 @@ def _matching(calls: Sequence[AnsweredCall], stems: Sequence[str]) -> list[Answe
     return [call for call in calls if pattern.search(call.text)]
 
 
-def _finding(claim: str, found: Sequence[Sequence[AnsweredCall]]) -> Finding:
-    """Return the finding for the calls that match each verb; the last call of each counts."""
-    if not all(found):
-        return Finding(Status.UNSUPPORTED, "no tool result shows this action")
-    last = [calls[-1] for calls in found]
-    for call in last:
-        if call.failed:
-            reason = f"tool {call.tool} reported an error"
-            return Finding(Status.CONTRADICTED, reason, call.document, certain=True)
-    text, call = "\n".join(call.text for call in last), last[0]
-    if _PENDING.search(text) or not _has_facts(claim, text):
-        return Finding(Status.UNSUPPORTED, "the tool result does not show all of this")
-    return Finding(Status.SUPPORTED, f"the result of tool {call.tool} shows it", call.document)
-
-
 def _has_facts(claim: str, text: str) -> bool:
-    numbers = {_number(match[0]) for match in _NUMBER.finditer(text)}
-    for fact in find_facts(claim):
-        plain = fact.key.lstrip("$€£¥ ")
-        is_there = _NUMBER.fullmatch(plain) is not None and _number(plain) in numbers
-        if not is_there and _spelled(fact.text).search(text) is None:
-            return False
-    return True
+    return all(
+        _amount(fact) in _amounts(text) or find_spelled(fact.text, [text])
+        for fact in find_facts(claim)
+    )
 
 
 # Corrections by the user
 
 _CORRECTS = re.compile(
-    r"\b(?:actually|sorry|correction|wait|no|oops|meant?|instead|rather|scratch|wrong|not|now|"
-    r"misread|misspelled|make|changed?|says?|mistake|only)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:actually|sorry|correction|wait|no|oops|meant?|instead|rather|wrong|not|now|make|"
+    r"changed?|says?|mistake|only|mis\w+)\b"
 )
 _REPLACES = re.compile(
     r"(?P<new>\w+)(?:,? (?:and )?not(?: in| on| at| for)?| instead of) (?P<old>[^\W\d]\w*)"
@@ -327,7 +270,7 @@ def find_corrections(earlier: Sequence[str], later: str) -> Iterator[tuple[str, 
     if _CORRECTS.search(later) is None:
         return
     for match in _REPLACES.finditer(later):
-        if _find(_spelled(match["old"]), earlier):
+        if find_spelled(match["old"], earlier):
             yield match["old"], match["new"]
     for span in sentences(later):
         for new in _plain_facts(span.cut(later)):
@@ -345,50 +288,35 @@ def _replaced_fact(new: Fact, sentence: str, earlier: Sequence[str]) -> str | No
     """Return the fact of an earlier message that a new one replaces; None if it is unclear."""
     shared = {word.norm for word in words(sentence)} - FUNCTION_WORDS - {new.unit}
     for text in reversed(earlier):
-        near: dict[str, list[int]] = {}
-        for word in words(text):
-            if word.norm in shared:
-                near.setdefault(word.norm, []).append(word.start)
-        candidates = {
-            # How far the fact is from the words that both messages have.
-            sum(min(abs(at - fact.start) for at in places) for places in near.values()): fact
+        near = [word.start for word in words(text) if word.norm in shared]
+        candidates = [
+            fact
             for fact in _plain_facts(text)
             if (fact.form, fact.unit) == (new.form, new.unit)
             and (new.kind is not FactKind.NAME or {*fact.text.split()} & {*new.text.split()})
-        }
-        if any(fact.key == new.key for fact in candidates.values()):
+        ]
+        if any(fact.key == new.key for fact in candidates):
             return None
-        if candidates:
-            return candidates[min(candidates)].text.rstrip(".")
+        if candidates:  # the nearest to the words that both messages have
+            distances = [sum(abs(at - fact.start) for at in near) for fact in candidates]
+            return candidates[distances.index(min(distances))].text.rstrip(".")
     return None
-
-
-def replaced_words(text: str, old: str, new: str) -> str:
-    """Return a text with whole words replaced."""
-    return re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, text)
 
 
 # Sentences that are not statements of fact
 
 _INTENTION = re.compile(
-    r"(?:(?:now|first|next|then|okay|ok|sure|great|one moment|just a moment|hold on)[,.]? )?"
-    r"(?:i['’]ll|i will|let me|let['’]s|i['’]m going to|i am going to|i can|i could|shall i|"
-    r"i['’]d (?:be|like)|i would (?:be|like)|please|one moment)\b",
-    re.IGNORECASE,
+    r"(?i)(?:(?:now|first|next|then|okay|ok|sure|great|hold on)[,.]? )?(?:(?:i['’]|i )(?:ll|will|"
+    r"am going to|m going to|can|could|d (?:be|like)|would (?:be|like))|let me|let['’]s|shall i|"
+    r"please|(?:one|just a) moment)\b"
 )
 _OPENER = re.compile(
-    r"i(?:['’]m| am) (?:very |so )?(?:sorry|glad|happy) to hear that |(?:(?:you(?:['’]re| are)"
-    r"(?: absolutely| quite)? right|got it|understood|okay|ok|all right|alright|thanks|thank you|"
-    r"sorry|apologies|my (?:mistake|apologies)|no problem|noted|congratulations|good to know|"
-    r"i see|of course|sure|great|perfect|yes|no|right|done)\s*(?:[,.:;!–—-]+\s*|$))+",
-    re.IGNORECASE,
+    r"(?i)(?:i['’]m |i am |i )?(?:very |so )?(?:sorry|apolog\w+|thanks?)\b[^,.;:]{0,50}[.!]?$"
+    r"|(?:(?:you(?:['’]re| are)(?: \w+)? right|got it|understood|okay|ok|all right|thanks|sorry|"
+    r"thank you|apologies|my mistake|no problem|noted|congratulations|i see|of course|sure|great|"
+    r"perfect|yes|no|right|done)\s*(?:[,.:;!–—-]+\s*|$))+"
 )
-_REGRET = re.compile(
-    r"(?:i['’]m |i am |i )?(?:very |so )?(?:sorry|apolog\w+|thanks?)\b[^,.;:]{0,50}[.!]?",
-    re.IGNORECASE,
-)
-# A longer question may tell something.
-_MAX_QUESTION = 7
+_MAX_QUESTION = 7  # a longer question may tell something
 
 
 def statement_in(text: str) -> tuple[str, str | None]:
@@ -397,7 +325,7 @@ def statement_in(text: str) -> tuple[str, str | None]:
         return text, None
     opener = _OPENER.match(text)
     rest = text if opener is None else text[opener.end() :]
-    if not rest or _REGRET.fullmatch(rest):
+    if not rest:
         return text, "a courtesy"
     if rest.endswith("?") and len(rest.split()) < _MAX_QUESTION:
         return text, "a question"

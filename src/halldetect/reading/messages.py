@@ -10,31 +10,28 @@ from typing import Any
 from halldetect.errors import InputError
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "human": "user"}
-_ROLES |= dict.fromkeys(("assistant", "ai", "model"), "assistant")
-_ROLES |= dict.fromkeys(("tool", "function"), "tool")
+_ROLES |= {"assistant": "assistant", "ai": "assistant", "model": "assistant"}
+_ROLES |= {"tool": "tool", "function": "tool"}
 _TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
 _PRIVATE_PARTS = ("thinking", "redacted_thinking", "reasoning")  # said to nobody
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call."""
+    """A tool call; `values` has the name and the value of every argument, also of nested ones."""
 
     id: str
     tool: str
-    arguments: Mapping[str, Any]
+    values: tuple[tuple[str, Any], ...] = ()
 
-    def values(self, within: object = None, key: str = "") -> Iterator[tuple[str, Any]]:
-        """Yield the name and the value of every argument, also of nested ones."""
-        value = self.arguments if within is None else within
-        if isinstance(value, Mapping):
-            for name, item in value.items():
-                yield from self.values(item if item is not None else "", str(name))
-        elif isinstance(value, list):
-            for item in value:
-                yield from self.values(item if item is not None else "", key)
-        else:
-            yield key, value
+
+def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, (Mapping, list)):
+        yield key, "" if value is None else value
+        return
+    items = value.items() if isinstance(value, Mapping) else [(key, item) for item in value]
+    for name, item in items:
+        yield from _leaves(str(name), item)
 
 
 @dataclass(slots=True)
@@ -57,28 +54,13 @@ def read_messages(messages: object) -> Iterator[Message]:
     for index, raw in enumerate(messages):
         place = f"messages[{index}]"
         _require(raw, Mapping, place, "an object")
-        role = _ROLES.get(str(raw.get("role")).lower())
+        given = raw.get("role")
+        role = _ROLES.get(str(given).lower())
         if role is None:
-            known = ", ".join(_ROLES)
-            raise InputError(f"{place}.role must be one of {known}, not {raw.get('role')!r}")
-        message, content = Message(index, role), raw.get("content")
-        if role == "tool":
-            id = raw.get("tool_call_id") or raw.get("name") or "tool"
-            _add_result(message, str(id), content, raw.get("status") == "error", place)
-        elif content is not None or role != "assistant":
-            parts = [content] if isinstance(content, str) else content
-            _require(parts, list, f"{place}.content", "text or a list of parts")
-            for at, part in enumerate(parts):
-                _add_part(message, part, f"{place}.content[{at}]")
-        calls = raw.get("tool_calls") or []
-        _require(calls, list, f"{place}.tool_calls", "a list")
-        for at, call in enumerate(calls):
-            where = f"{place}.tool_calls[{at}]"
-            _require(call, Mapping, where, "an object")
-            function = call.get("function", call)
-            _require(function, Mapping, f"{where}.function", "an object")
-            arguments = function.get("arguments", function.get("args"))
-            _add_call(message, call.get("id"), function.get("name"), arguments, f"{where}.name")
+            raise InputError(f"{place}.role must be one of {', '.join(_ROLES)}, not {given!r}")
+        message = Message(index, role)
+        for where, part in _parts(raw, role, place):
+            _add_part(message, part, where)
         yield message
 
 
@@ -87,50 +69,66 @@ def _require(value: object, kind: type, place: str, wanted: str) -> None:
         raise InputError(f"{place} must be {wanted}, not {type(value).__name__}")
 
 
+def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str, Any]]:
+    """Yield the content, results and tool calls as parts of Anthropic, each with its place."""
+    content: Any = raw.get("content")
+    if role == "tool":
+        id, failed = raw.get("tool_call_id") or raw.get("name"), raw.get("status") == "error"
+        yield place, {**raw, "type": "tool_result", "tool_use_id": id, "is_error": failed}
+    elif content is not None or role != "assistant":
+        parts = [content] if isinstance(content, str) else content
+        _require(parts, list, f"{place}.content", "text or a list of parts")
+        yield from ((f"{place}.content[{at}]", part) for at, part in enumerate(parts))
+    calls = raw.get("tool_calls") or []
+    _require(calls, list, f"{place}.tool_calls", "a list")
+    for at, call in enumerate(calls):
+        where = f"{place}.tool_calls[{at}]"
+        used = call.get("function", call) if isinstance(call, Mapping) else call
+        _require(used, Mapping, where, "an object")
+        arguments = used.get("arguments", used.get("args"))
+        yield where, {**used, "type": "tool_use", "id": call.get("id"), "input": arguments}
+
+
 def _add_part(message: Message, part: Any, place: str) -> None:
     """Add one part of the content, or list it as unread."""
-    part = {"type": "text", "text": part} if isinstance(part, str) else part
+    part = {"text": part} if isinstance(part, str) else part
     _require(part, Mapping, place, "an object")
-    kind, source = part.get("type"), part.get("source")
+    kind = part.get("type", "text" if "text" in part else None)
+    source, name = part.get("source"), part.get("name")
     if kind in _TEXT_PARTS:
         text = part.get("text", part.get("refusal"))
         _require(text, str, f"{place}.text", "text")
         message.texts.append(text)
     elif kind == "tool_use":
-        _add_call(message, part.get("id"), part.get("name"), part.get("input"), f"{place}.name")
+        _require(name, str, f"{place}.name", "the name of a tool")
+        values = _leaves("arguments", _arguments(part.get("input")))
+        message.calls.append(Call(str(part.get("id") or name), name, tuple(values)))
     elif kind == "tool_result":
-        failed = part.get("is_error") is True
-        _add_result(message, str(part.get("tool_use_id")), part.get("content"), failed, place)
+        text, failed = _result(message, part.get("content"), place), part.get("is_error") is True
+        message.results.append((str(part.get("tool_use_id") or "tool"), text, failed))
     elif kind == "document" and isinstance(source, Mapping) and source.get("type") == "text":
         message.documents.append(str(source.get("data")))
     elif kind not in _PRIVATE_PARTS:
-        message.unread.append(f"{place}: {kind or 'content without a type'}")
+        message.unread.append(f"{place}: {kind or ', '.join(map(str, part))}")
 
 
-def _add_call(message: Message, id: object, name: object, arguments: Any, place: str) -> None:
-    _require(name, str, place, "the name of a tool")
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments or "{}")
-        except (ValueError, RecursionError):  # the model wrote it, not the caller
-            arguments = {"arguments": arguments}
-    if not isinstance(arguments, Mapping):
-        arguments = {} if arguments is None else {"arguments": arguments}
-    message.calls.append(Call(str(id or name), str(name), arguments))
+def _arguments(given: Any) -> Any:
+    try:
+        return json.loads(given or "{}") if isinstance(given, str) else given or {}
+    except (ValueError, RecursionError):  # the model wrote it, not the caller
+        return given
 
 
-def _add_result(message: Message, call: str, content: Any, failed: bool, place: str) -> None:
-    """Add the result of a tool: a text, parts with texts, or a JSON value."""
-    texts = [content] if isinstance(content, str) else []
+def _result(message: Message, content: Any, place: str) -> str:
+    """Return the result of a tool as text: a text, parts with texts, or a JSON value."""
+    if content is None or isinstance(content, str):
+        return content or ""
     if isinstance(content, list) and all(isinstance(x, Mapping) and "type" in x for x in content):
+        parts = Message(message.index, "tool", unread=message.unread)
         for at, part in enumerate(content):
-            if part["type"] in _TEXT_PARTS and isinstance(part.get("text"), str):
-                texts.append(part["text"])
-            else:
-                message.unread.append(f"{place}.content[{at}]: {part['type']}")
-    elif content is not None and not texts:
-        try:
-            texts = [json.dumps(content, ensure_ascii=False)]
-        except (TypeError, ValueError, RecursionError):
-            raise InputError(f"{place}.content must be text or a JSON value") from None
-    message.results.append((call, "\n".join(texts), failed))
+            _add_part(parts, part, f"{place}.content[{at}]")
+        return "\n".join(parts.texts)
+    try:
+        return json.dumps(content, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        raise InputError(f"{place}.content must be text or a JSON value") from None
