@@ -236,9 +236,7 @@ class Detector:
             threshold: Replaces the threshold of the configuration for this response.
             missing: Fill `report.missing` with what the response leaves unanswered.
 
-        Raises:
-            InputError: For anything that is not text.
-            ModelError: If a model cannot be loaded.
+        Raises InputError for anything that is not text, ModelError if a model cannot be loaded.
         """
         item = Prepared(clean_pair(Pair(source, response, question)))
         (report,) = self.finish(self._prepare([item]))
@@ -261,12 +259,9 @@ class Detector:
     ) -> list[Report]:
         """Check many responses in batches; each report equals that of `check`.
 
-        Args:
-            pairs: `Pair`s, or tuples of source, response and perhaps question. A pair that does
-                not consist of texts gets an uncheckable report instead of an InputError. A
-                `Conversation` gets one report of all its turns.
-            observe: Receives the claims of each pair, and each claim once it is settled, while the
-                check runs; it does not change reports.
+        Pairs are `Pair`s, or tuples of source, response and perhaps question. A pair that is not
+        text gets an uncheckable report. A `Conversation` gets one report of all its turns.
+        `observe` receives the claims of each pair, and each claim once it is settled.
         """
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
             kind = type(pairs).__name__
@@ -293,8 +288,7 @@ class Detector:
             documents: Retrieved documents, a source of every turn.
             start: The index of the first message to check.
 
-        Raises:
-            InputError: For a malformed message.
+        Raises InputError for a malformed message.
         """
         self._refuse_paper("a conversation")
         turns = read_turns(messages, documents, start)
