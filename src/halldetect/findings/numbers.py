@@ -24,10 +24,10 @@ from halldetect.facts.quantities import (
     read_quantities,
     words_of,
 )
-from halldetect.findings.places import located, lowered
+from halldetect.findings.wrong_words import lowered
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.structured import read_records
-from halldetect.report import ClaimReport, ErrorKind, Status, rounded
+from halldetect.report import ClaimReport, ErrorKind, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import Judgement
 from halldetect.verification.planning import Task
@@ -225,11 +225,11 @@ def _concluded(
         return replace(report, derived=numbers.steps) if not report.failing else report
     # Dates are often relative in prose: "next Friday".
     wrong = tuple(
-        located(source.item.response, report.span, _kind(said), said.text)
+        WrongWords(_kind(said), said.text)
         for said in numbers.unknown
         if report.failing or said.kind not in _DATES or source.is_record
     )
-    return lowered(report, wrong, calibration, certain=source.is_record)
+    return lowered(report, wrong, source.item.response, calibration, certain=source.is_record)
 
 
 def _kind(said: Quantity) -> ErrorKind:
