@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cache
 from itertools import pairwise
 
 from halldetect.facts.recogniser import MONTH, ORDINALS, VALUES
@@ -27,13 +26,13 @@ _PARTS |= {"half": 2, "halve": 2, "quarter": 4}
 _TIMES = {"tw": 2.0, "do": 2.0, "th": 3.0, "tr": 3.0, "qu": 4.0}
 # Kind, then factor and names of each unit. Plurals with "s" are known.
 _UNIT_TABLE = """
-time 0.001 ms millisecond; 1 s sec second; 60 min minute; 3600 h hr hour; 86400 day; 604800 week;
- 2629800 month; 31557600 year; 315576000 decade; 3155760000 century
-length 0.001 mm millimetre millimeter; 0.01 cm centimetre centimeter; 1 m metre meter;
- 1000 km kilometre kilometer; 1609.344 mile; 0.3048 ft foot feet; 0.0254 inch inches; 0.9144 yard
+time 0.001 ms millisecond; 1 s sec second; 60 min minute; 3600 h hr hour; 86400 day; 604800 week
+time 2629800 month; 31557600 year; 315576000 decade; 3155760000 century
+length 0.001 mm millimetre millimeter; 0.01 cm centimetre centimeter; 1 m metre meter; 0.9144 yard
+length 1000 km kilometre kilometer; 1609.344 mile; 0.3048 ft foot feet; 0.0254 inch inches
 area 1 m² sqm; 1e6 km²; 1e4 ha hectare; 4046.86 acre
-mass 1e-6 µg mcg microgram; 0.001 mg milligram; 1 g gram; 1000 kg kilo kilogram; 1e6 tonne;
- 453.592 lb lbs; 28.3495 ounce oz
+mass 1e-6 µg mcg microgram; 0.001 mg milligram; 1 g gram; 1000 kg kilo kilogram; 1e6 tonne
+mass 453.592 lb lbs; 28.3495 ounce oz
 volume 0.001 ml millilitre milliliter; 0.01 cl; 1 l litre liter
 data 1 byte; 1e3 kb kilobyte; 1e6 mb megabyte; 1e9 gb gigabyte; 1e12 tb terabyte
 power 1 w watt; 1e3 kw kilowatt; 1e6 mw megawatt; 1e9 gw gigawatt
@@ -47,6 +46,12 @@ pound 1 pound gbp £ quid
 yen 1 yen ¥
 money 0.01 cent penny pence p
 """
+_UNITS = {
+    name: (kind, float(factor))
+    for kind, _, row in (line.partition(" ") for line in _UNIT_TABLE.strip().splitlines())
+    for factor, *names in map(str.split, row.split(";"))
+    for name in names
+}
 CURRENCIES = frozenset("money dollar euro pound yen".split())
 _DIGITS = r"\d+(?:\.\d{3})*,\d{1,2}(?![\d,])|\d{1,3}(?:, ?\d{3}\b)+(?:\.\d+)?|\d+(?:\.\d+)?"
 _WORD = rf"(?:{'|'.join([*_WORDS, 'hundred', 'thousand', 'million', 'billion', 'dozen'])})"
@@ -125,20 +130,6 @@ class Quantity:
         return re.sub(r"^(?:an?) ", "", " ".join(self.text.split()))
 
 
-@cache
-def units() -> dict[str, tuple[str, float]]:
-    """Return the kind and the factor of each name of a unit."""
-    found: dict[str, tuple[str, float]] = {}
-    kind = ""
-    for line in _UNIT_TABLE.strip().splitlines():
-        if not line.startswith(" "):
-            kind, _, line = line.partition(" ")
-        for factor, *names in (entry.split() for entry in line.split(";") if entry.strip()):
-            for name in names:
-                found[name] = kind, float(factor)
-    return found
-
-
 def read_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text, in order; a date also gives its month and its year."""
     every = (quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match))
@@ -149,10 +140,10 @@ def read_quantities(text: str) -> list[Quantity]:
         paired = "and" not in between or text[: first.start].lower().endswith("between ")
         if first.kind == "count" and second.kind != "year" and paired and _RANGE.fullmatch(between):
             # "5 to 10 mg": the first number has the unit of the second one.
-            found[at] = replace(
-                _in_unit(first, second.kind, second.factor), noun=second.noun, bound="range"
+            alike = _in_unit(first, second.kind, second.factor)
+            found[at : at + 2] = (
+                replace(item, noun=second.noun, bound="range") for item in (alike, second)
             )
-            found[at + 1] = replace(second, bound="range")
         elif second.kind == "count" != first.kind and not (
             second.noun or _STOP.search(between) or _YEAR.fullmatch(second.text)
         ):
@@ -193,7 +184,7 @@ def _values(text: str, found: re.Match[str]) -> Iterator[tuple[str, float, float
         value, step = _number(found["number"], found["scale"])
         before = text[: found.start()].lower()
         # Not "millions", "multi-billion".
-        if value < _MOST and (found["number"].lower() not in _SCALES or before.endswith("a ")):
+        if abs(value) < _MOST and (found["number"].lower() not in _SCALES or before.endswith("a ")):
             yield "count", value, step
     else:
         yield from _dates(found)
@@ -202,12 +193,12 @@ def _values(text: str, found: re.Match[str]) -> Iterator[tuple[str, float, float
 def _unit(text: str, bare: Quantity, found: re.Match[str]) -> Quantity:
     """Return the quantity with the unit, the currency or the noun that follows it."""
     if found["currency"]:
-        return replace(bare, kind=units()[found["currency"]][0])
+        return replace(bare, kind=_UNITS[found["currency"]][0])
     after = _AFTER.match(text, bare.end)
     if after is not None and after["article"] and not found["part"]:  # "3,100 a day"
         after = None
     name = "" if after is None else re.sub(r"(?<=°|r)\s(?=[cf])", "", after["unit"].lower())
-    known = units().get(name) or units().get(name.removesuffix("s") if len(name) > 3 else "")
+    known = _UNITS.get(name) or _UNITS.get(name.removesuffix("s") if len(name) > 3 else "")
     if name in ("times", "fold"):
         known = "times", 1.0
     if after is None or known is None:
@@ -299,10 +290,8 @@ def equal(said: Quantity, known: Quantity) -> bool:
     """Return True if a quantity of a claim agrees with one of the source."""
     if not same_kind(said, known):
         return False
-    if said.kind != known.kind:
-        # A bare number has the unit of the other one.
-        said = replace(said, value=said.value / said.factor, step=said.step / said.factor)
-        known = replace(known, value=known.value / known.factor)
+    if said.kind != known.kind:  # a bare number has the unit of the other one
+        said, known = (_in_unit(item, item.kind, 1 / item.factor) for item in (said, known))
     return fits(said, known.value, exact=bool(known.bound))
 
 
@@ -330,14 +319,14 @@ def _same_form(token: str) -> str:
 
 def fits(said: Quantity, value: float, *, exact: bool = False) -> bool:
     """Return True if a value agrees with a quantity as it is rounded and bounded."""
-    if abs(said.value - value) <= max(1e-9, 1e-6 * abs(value)):
-        return True
-    if exact:
-        return False
+    apart = abs(said.value - value)
+    same = apart <= max(1e-9, 1e-6 * abs(value))
+    if same or exact:
+        return same
     if said.bound == "about":
-        return abs(said.value - value) <= _ABOUT * abs(value)
+        return apart <= _ABOUT * abs(value)
     if said.bound == "over":
         return said.value < value <= 1.5 * said.value
     if said.bound == "under":
         return 0.6 * said.value <= value < said.value
-    return abs(said.value - value) <= said.step / 2 <= 0.03 * abs(said.value)
+    return apart <= said.step / 2 <= 0.03 * abs(said.value)
