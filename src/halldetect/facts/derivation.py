@@ -1,6 +1,6 @@
 """Find the one step by which a number follows from the numbers of a source.
 
-The steps are a conversion, a sum, a difference, a share, a ratio, a product, a quotient, the length
+The steps are a conversion of degrees, a sum, a difference, a share, a ratio, a product, a quotient, the length
 of a list, and a date plus or minus a duration.
 """
 
@@ -60,8 +60,6 @@ def _steps(
 ) -> Iterator[Step]:
     """Yield the kind and value of each result, and the step in words."""
     for item in known:
-        if item.kind == said.kind and item.factor != said.factor:
-            yield item.kind, item.value, item.shown()
         if (said.kind, item.kind) in _DEGREES:
             slope, zero = _DEGREES[said.kind, item.kind]
             yield said.kind, round(item.value * slope + zero), item.shown()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from halldetect.explanation.explain import Findings
@@ -65,9 +65,9 @@ def check_numbers(
         }
         fitted = calibration.for_response(item.length)
         wanted = {
-            at: numbers.reading
-            for at, numbers in compared.items()
-            if reports[at].status is not Status.SUPPORTED and numbers.steps and not numbers.unknown
+            at: reading
+            for at, (unknown, steps, reading) in compared.items()
+            if reports[at].status is not Status.SUPPORTED and steps and not unknown
         }
         task = Task(tuple(wanted.values()), item.documents, item.names)
         judged = answer([task], progress=progress)[0] if wanted else []
@@ -78,28 +78,19 @@ def check_numbers(
             if raised > max(fitted.unclear_above, reports[at].support or 0.0):
                 status = fitted.status(raised, scored.contradiction or 0.0)
                 reports[at] = replace(scored, support=raised, status=status)
-        for at, numbers in compared.items():
+        for at, (unknown, steps, _) in compared.items():
             report, sure = reports[at], source.is_record
-            if not numbers.unknown and not report.failing:
-                reports[at] = replace(report, derived=numbers.steps)
+            if not unknown and not report.failing:
+                reports[at] = replace(report, derived=tuple(steps))
             # Dates are often relative in prose: "next Friday".
             wrong = [
                 WrongWords(ErrorKind.DATE if said.kind in _DATES else ErrorKind.NUMBER, said.text)
-                for said in numbers.unknown
+                for said in unknown
                 if report.failing or said.kind not in _DATES or sure
             ]
             reports[at] = lowered(reports[at], wrong, item.response, fitted, certain=sure)
         results.append(item.adding(reports, list(zip(wanted.values(), judged, strict=True))))
     return results
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbers:
-    """Unknown numbers, the steps to known ones, and the claim with the numbers of the source."""
-
-    unknown: tuple[Quantity, ...]
-    steps: tuple[str, ...]
-    reading: str
 
 
 class _Source:
@@ -129,8 +120,8 @@ class _Source:
         """True if every document is a record or table."""
         return all(read_records(document.text) is not None for document in self._documents)
 
-    def compare(self, report: ClaimReport) -> _Numbers:
-        """Return what the source says about the numbers of a claim."""
+    def compare(self, report: ClaimReport) -> tuple[list[Quantity], list[str], str]:
+        """Return unknown numbers, steps to known ones, and the claim with the source's numbers."""
         unknown: list[Quantity] = []
         steps: list[str] = []
         reading = report.text
@@ -146,7 +137,7 @@ class _Source:
                 reading = f"{reading[: said.start]}{expression}{reading[said.end :]}"
         if not unknown and not report.failing:
             self._said += read_quantities(report.text)
-        return _Numbers(tuple(unknown), tuple(steps), reading)
+        return unknown, steps, reading
 
     def _expression(self, said: Quantity, claim: str) -> str | None:
         """Return a quantity in the words of the source: the equal one, or the step to it."""

@@ -68,14 +68,11 @@ def mark_wrong_words(
     """Return the claims of each response with `wrong` filled where a rule finds the words."""
     results = []
     for item in findings:
-        known: frozenset[str] | None = None
         reports = list(item.reports)
-        for at, report in enumerate(reports):
-            if not report.failing:
-                continue
-            if known is None:
-                texts = [document.text for document in item.documents]
-                known = content_keys("\n".join([*texts, item.question]))
+        failing = [(at, report) for at, report in enumerate(reports) if report.failing]
+        texts = [document.text for document in item.documents if failing]
+        known = content_keys("\n".join([*texts, item.question]))
+        for at, report in failing:
             wrong = tuple(_located(word, report, item.response) for word in _wrong(report, known))
             reports[at] = replace(report, wrong=wrong)
         results.append(item.adding(reports, ()))
