@@ -1,7 +1,7 @@
 """Find the one step by which a number follows from the numbers of a source.
 
-The steps are a conversion of degrees, a sum, a difference, a share, a ratio, a product, a quotient, the length
-of a list, and a date plus or minus a duration.
+The steps are a conversion of degrees, a sum, a difference, a share, a ratio, a product, a quotient,
+the length of a list, and a date plus or minus a duration.
 """
 
 from __future__ import annotations
