@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector, Report
-from halldetect.findings.identifiers import KnownText, identifiers
-from halldetect.findings.quotations import QuotedSource
+from halldetect.findings.quotations import QuotedSource, identifiers
 from halldetect.findings.wrong_words import new_words
 from halldetect.reading.overlap import content_keys
 from halldetect.render.html import html
@@ -162,7 +161,7 @@ def test_identifiers(text: str, found: list[str]) -> None:
 
 
 def test_identifiers_in_another_spelling_are_known() -> None:
-    known = KnownText(["Use the XR 5000 and `read_rows`. See www.a.example."])
+    known = QuotedSource(["Use the XR 5000 and `read_rows`. See www.a.example."])
     assert known.invented("The XR-5000 has read_rows() at https://a.example/.") == []
     assert known.invented("Use read_cells().") == ["read_cells()"]
 

@@ -17,7 +17,7 @@ from halldetect import pipeline
 from halldetect.config import Configuration, Settings
 from halldetect.conversation import ConversationReport, prepare_turn, read_turns, settle
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.findings.missing import find_missing
+from halldetect.findings.disputes import find_missing
 from halldetect.inputs import AnyPair, Conversation, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model

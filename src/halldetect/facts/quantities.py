@@ -10,66 +10,60 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cache
 from itertools import pairwise
 
+from halldetect.facts.recogniser import MONTH, ORDINALS, VALUES
 from halldetect.reading.words import FUNCTION_WORDS, MONTHS
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_WORDS = {word: value for value, word in enumerate(_SMALL)}
-_WORDS["both"] = 2
-_WORDS |= {word: value for value, word in zip(range(20, 100, 10), _TENS, strict=True)}
+_WORDS = {word: int(value) for word, value in VALUES.items()} | {"zero": 0, "both": 2}
 _SCALES = {
     "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
     "dozen": 12.0, "k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9,
 }  # fmt: skip
-_PARTS = {
-    "half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6,
-    "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
-}  # fmt: skip
-_TIMES = {
-    "twice": 2.0, "double": 2.0, "doubled": 2.0, "doubles": 2.0, "doubling": 2.0, "triple": 3.0,
-    "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "thrice": 3.0,
-}  # fmt: skip
+_PARTS = {word: value for value, word in enumerate(ORDINALS, 1) if value > 2}
+_PARTS |= {"half": 2, "halve": 2, "quarter": 4}
+# By the first two letters of "twice", "doubled", "thrice", "trebled", "quadruple".
+_TIMES = {"tw": 2.0, "do": 2.0, "th": 3.0, "tr": 3.0, "qu": 4.0}
 # Kind, then factor and names of each unit. Plurals with "s" are known.
 _UNIT_TABLE = """
-time 0.001 ms millisecond; 1 s sec second; 60 min minute; 3600 h hr hour; 86400 day; 604800 week;
- 2629800 month; 31557600 year; 315576000 decade; 3155760000 century
-length 0.001 mm millimetre millimeter; 0.01 cm centimetre centimeter; 1 m metre meter;
- 1000 km kilometre kilometer; 1609.344 mile; 0.3048 ft foot feet; 0.0254 inch inches; 0.9144 yard
+time 0.001 ms millisecond; 1 s sec second; 60 min minute; 3600 h hr hour; 86400 day; 604800 week
+time 2629800 month; 31557600 year; 315576000 decade; 3155760000 century
+length 0.001 mm millimetre millimeter; 0.01 cm centimetre centimeter; 1 m metre meter; 0.9144 yard
+length 1000 km kilometre kilometer; 1609.344 mile; 0.3048 ft foot feet; 0.0254 inch inches
 area 1 m² sqm; 1e6 km²; 1e4 ha hectare; 4046.86 acre
-mass 1e-6 µg mcg microgram; 0.001 mg milligram; 1 g gram; 1000 kg kilo kilogram; 1e6 tonne;
- 453.592 lb lbs; 28.3495 ounce oz
+mass 1e-6 µg mcg microgram; 0.001 mg milligram; 1 g gram; 1000 kg kilo kilogram; 1e6 tonne
+mass 453.592 lb lbs; 28.3495 ounce oz
 volume 0.001 ml millilitre milliliter; 0.01 cl; 1 l litre liter
 data 1 byte; 1e3 kb kilobyte; 1e6 mb megabyte; 1e9 gb gigabyte; 1e12 tb terabyte
 power 1 w watt; 1e3 kw kilowatt; 1e6 mw megawatt; 1e9 gw gigawatt
 energy 1 wh; 1e3 kwh; 1e6 mwh; 1e9 gwh
 temperature 1 °c celsius
 fahrenheit 1 °f fahrenheit f
-share 0.01 % percent; 0.001 ‰
+share 0.01 % percent percentage; 0.001 ‰
 dollar 1 dollar usd $; 0.01 ¢
 euro 1 euro eur €
 pound 1 pound gbp £ quid
 yen 1 yen ¥
 money 0.01 cent penny pence p
 """
-_SQUARE = {"mm": 1e-6, "cm": 1e-4, "m": 1.0, "km": 1e6, "mile": 2589988.11, "ft": 0.092903}
-_MONTH = rf"(?:{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
+_UNITS = {
+    name: (kind, float(factor))
+    for kind, _, row in (line.partition(" ") for line in _UNIT_TABLE.strip().splitlines())
+    for factor, *names in map(str.split, row.split(";"))
+    for name in names
+}
+CURRENCIES = frozenset("money dollar euro pound yen".split())
 _DIGITS = r"\d+(?:\.\d{3})*,\d{1,2}(?![\d,])|\d{1,3}(?:, ?\d{3}\b)+(?:\.\d+)?|\d+(?:\.\d+)?"
 _WORD = rf"(?:{'|'.join([*_WORDS, 'hundred', 'thousand', 'million', 'billion', 'dozen'])})"
 _PART = rf"(?:{'|'.join(_PARTS)})s?"
+_DAY = r"(?:st|nd|rd|th)?"
 _QUANTITY = re.compile(
-    rf"\b(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<dm>{_MONTH})(?:,? (?P<dy>\d{{4}}))?"
-    rf"|(?P<mm>{_MONTH}) (?P<md>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,? (?P<my>\d{{4}}))?"
-    rf"|(?P<m>{_MONTH}) (?P<y>\d{{4}})"
-    rf"|(?P<iso>\d{{4}}-(?:0\d|1[0-2])(?:-\d\d)?))\b(?!-)"
+    rf"\b(?:(?P<d>\d{{1,2}}){_DAY}(?: of)? (?P<dm>{MONTH})(?:,? (?P<dy>\d{{4}}))?"
+    rf"|(?P<mm>{MONTH}) (?P<md>\d{{1,2}}){_DAY}\b(?!:)(?:,? (?P<my>\d{{4}}))?"
+    rf"|(?P<m>{MONTH}) (?P<y>\d{{4}})|(?P<iso>\d{{4}}-(?:0\d|1[0-2])(?:-\d\d)?))\b(?!-)"
     r"|(?<![\w.])(?P<clock>\d{1,2}[:.]\d\d(?=\s?[ap]\.?m)|\d{1,2}:\d\d|\d{1,2}(?=\s?[ap]\.?m\b))"
     r"(?P<half>\s?[ap]\.?m\b)?"
-    rf"|(?P<times>\b(?:{'|'.join(_TIMES)})\b)"
+    r"|(?P<times>\b(?:twice|doubl\w+|thrice|tr(?:ip|eb)l\w+|quadrupl\w+)\b)"
     rf"|(?P<part>(?<!first )(?<!last )(?<!the )\b(?:(?P<n>an?|{_WORD}|\d+)[ -]{_PART}"
     rf"|(?P<n1>{_WORD}|\d+) and (?:a|one) {_PART}"
     rf"|half)\b(?! (?:one|time|place|century))|\b\d/\d\b)"
@@ -80,41 +74,32 @@ _QUANTITY = re.compile(
 )
 _AFTER = re.compile(
     r"(?P<article>\s(?:of )?an?)?[\s-]?(?P<square>square[\s-]|sq\.? )?(?P<unit>[%‰¢$€£¥]"
-    r"|per\s?cent\b|°\s?[cf]\b|[^\W\d_]+[²]?)", re.IGNORECASE,
+    r"|per\s?cent\b|°\s?[cf]\b|[^\W\d_]+²?)", re.IGNORECASE,
 )  # fmt: skip
 _NEXT = re.compile(r"[\s-]+(?:more |fewer |less |new |other |of (?:the |its )?)*([^\W\d_]{3,})")
-_BOUNDS = (
-    ("about", r"about|around|roughly|approximately|nearly|almost|some|circa|close to|~|an? "
-     r"estimated|just (?:over|under)"),
-    ("over", r"(?:more|greater|longer|higher|older|larger) than|over|at least|above|exceed\w*|no "
-     r"fewer than|no less than|minimum of|upwards? of|>"),
-    ("under", r"(?:less|fewer|shorter|lower|younger|smaller) than|under|below|at most|up to|no "
-     r"more than|not \w+ more than|within|maximum of|<"),
+_BOUND = re.compile(
+    r"(?:(?P<about>\b(?:about|around|roughly|approximately|nearly|almost|some|circa|close to|an? "
+    r"estimated|just (?:over|under))|~)|(?P<over>\b(?:(?:more|greater|longer|higher|older|larger|no"
+    r" fewer|no less) than|over|at least|above|exceed\w*|minimum of|upwards? of)|>)"
+    r"|(?P<under>\b(?:(?:less|fewer|shorter|lower|younger|smaller|no more|not \w+ more) than|under"
+    r"|below|at most|up to|within|maximum of)|<))\s*$", re.IGNORECASE,
 )  # fmt: skip
-_BEFORE = re.compile(
-    "(?:" + "|".join(rf"(?P<{name}>\b(?:{words}))" for name, words in _BOUNDS) + r")\s*$",
-    re.IGNORECASE,
-)
 _RANGE = re.compile(r"\s?(?:to|and|or|-|–|—)\s?(?:[$€£¥])?", re.IGNORECASE)
-CURRENCIES = frozenset("money dollar euro pound yen".split())
 _ORDINAL = re.compile(r"^an? \w*(?:th|ird)$", re.IGNORECASE)
 _SHARE_OF = re.compile(
-    r"\W*$|[^\w\s]|\s(?:of|off|more|less|fewer|larger|smaller|cheaper|dearer|in|since"
-    r"|from|over|by|during|between|within|and)\b"
+    r"\W*$|[^\w\s]|\s(?:off?|more|less|fewer|larger|smaller|cheaper|dearer|in|since|from|over|by"
+    r"|during|between|within|and)\b"
 )
 _TOKEN = re.compile(r"\d+(?:\.\d{3})*,\d{1,2}(?![\d,])|\d+(?:\.\d+|, ?\d{3}\b)*|[^\W\d_]+")
 _CELL = re.compile(r"\d+(?:\.\d+)?")
 _SPLIT = re.compile(r"(?<=\d)([.,]) (?=\d)")
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _DECIMAL_COMMA = re.compile(r"\d,\d{1,2}$")
-_IN = re.compile(r"\b(?:in|since|from|to|until|by|of|before|after|around|early|late|year) $", re.I)
 _STOP = re.compile(r"[.!?\n]")
 # Greater numbers are identifiers.
 _MOST = 1e18
 _LOOK_BACK = 24
 _ABOUT = 0.06
-
-
 _SPOKEN = {word: str(value) for word, value in _WORDS.items()}
 _SPOKEN |= {form: name[:3].lower() for name in MONTHS for form in (name.lower(), name[:3].lower())}
 
@@ -123,16 +108,10 @@ _SPOKEN |= {form: name[:3].lower() for name in MONTHS for form in (name.lower(),
 class Quantity:
     """A quantity in a text.
 
-    Attributes:
-        kind: The dimension; quantities of one kind can be added and compared.
-        value: The value in the base unit of the kind.
-        step: The value of the last digit of a number that may be rounded: 0.1 for "4.5"; else 0.
-        bound: "about", "over", "under", "range" or empty.
-        noun: The counted thing, without a plural "s"; empty if unknown.
-        start, end: The place.
-        text: The words, with the unit.
-        factor: The value of the unit.
-        claimed: True if it was read in the claim, not in the source.
+    `kind` is the dimension, `value` is in its base unit, and `factor` is the value of the unit.
+    `step` is the value of the last digit if the number may be rounded: 0.1 for "4.5"; else 0.
+    `bound` is "about", "over", "under", "range" or empty. `noun` is the counted thing, without a
+    plural "s". `claimed` is True if it was read in the claim, not in the source.
     """
 
     kind: str
@@ -151,118 +130,91 @@ class Quantity:
         return re.sub(r"^(?:an?) ", "", " ".join(self.text.split()))
 
 
-@cache
-def units() -> dict[str, tuple[str, float]]:
-    """Return the kind and the factor of each name of a unit."""
-    found: dict[str, tuple[str, float]] = {}
-    kind = ""
-    for line in _UNIT_TABLE.strip().splitlines():
-        if not line.startswith(" "):
-            kind, _, line = line.partition(" ")
-        for factor, *names in (entry.split() for entry in line.split(";") if entry.strip()):
-            for name in names:
-                found[name] = kind, float(factor)
-    return found
-
-
 def read_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text, in order; a date also gives its month and its year."""
-    found = [quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match)]
+    every = (quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match))
+    found = [item for item in every if (item.kind, item.text.lower()) != ("count", "one")]
     more: list[Quantity] = []
     for at, (first, second) in enumerate(pairwise(found)):
         between = text[first.end : second.start]
         paired = "and" not in between or text[: first.start].lower().endswith("between ")
         if first.kind == "count" and second.kind != "year" and paired and _RANGE.fullmatch(between):
             # "5 to 10 mg": the first number has the unit of the second one.
-            found[at] = replace(_like(first, second), noun=second.noun, bound="range")
-            found[at + 1] = replace(second, bound="range")
+            alike = _in_unit(first, second.kind, second.factor)
+            found[at : at + 2] = (
+                replace(item, noun=second.noun, bound="range") for item in (alike, second)
+            )
         elif second.kind == "count" != first.kind and not (
             second.noun or _STOP.search(between) or _YEAR.fullmatch(second.text)
         ):
             # "15 litres a minute, the new one 45": perhaps the same unit.
-            more.append(_like(second, first))
+            more.append(_in_unit(second, first.kind, first.factor))
     return [*found, *more]
 
 
-def _like(bare: Quantity, other: Quantity) -> Quantity:
-    """Return a bare number with the unit of another quantity."""
-    value, step = bare.value * other.factor, bare.step * other.factor
-    return replace(bare, kind=other.kind, value=value, step=step, factor=other.factor)
+def _in_unit(bare: Quantity, kind: str, factor: float) -> Quantity:
+    value, step = bare.value * factor, bare.step * factor
+    return replace(bare, kind=kind, value=value, step=step, factor=factor)
 
 
 def _read(text: str, match: re.Match[str]) -> Iterator[Quantity]:
-    found = match.groupdict()
     start, end = match.span()
-    start += len(match[0]) - len(match[0].lstrip())
-    bound = _bound(text, start)
+    bound = _BOUND.search(text[max(0, start - _LOOK_BACK) : start])
+    name = "" if bound is None else str(bound.lastgroup)
+    for kind, value, step in _values(text, match):
+        found = Quantity(kind, value, step, name, "", start, end, text[start:end])
+        yield _unit(text, found, match) if match["part"] or match["number"] else found
 
-    def made(kind: str, value: float, step: float, stop: int, noun: str = "") -> Quantity:
-        return Quantity(kind, value, step, bound, noun, start, stop, text[start:stop])
 
+def _values(text: str, found: re.Match[str]) -> Iterator[tuple[str, float, float]]:
+    """Yield kinds, values and steps; several for a date."""
     if found["clock"]:
-        minutes = _minutes(found["clock"], (found["half"] or "").strip().lower()[:1])
-        if minutes is not None:
-            yield made("clock", minutes, 1.0, end)
+        hour, _, minute = found["clock"].replace(".", ":").partition(":")
+        hours, minutes = int(hour), int(minute or 0)
+        if half := (found["half"] or "").strip().lower()[:1]:
+            hours = hours % 12 + (12 if half == "p" else 0)
+        if hours <= 24 and minutes <= 59:
+            yield "clock", hours * 60.0 + minutes, 1.0
     elif found["times"]:
-        yield made("times", _TIMES[found["times"].lower()], 1.0, end)
+        yield "times", _TIMES[found["times"].lower()[:2]], 1.0
     elif found["part"]:
-        if _ORDINAL.search(found["part"]) and not _SHARE_OF.match(text, end):
-            return  # "a third zone"
-        yield _unit(text, made("share", _part(found), 0.0, end), found)
+        if not _ORDINAL.search(found["part"]) or _SHARE_OF.match(text, found.end()):
+            yield "share", _part(found), 0.0  # not "a third zone"
     elif found["number"]:
         value, step = _number(found["number"], found["scale"])
-        alone = found["number"].lower() in _SCALES and text[:start].lower()[-2:] != "a "
-        if value is not None and not alone:  # "millions", "multi-billion"
-            whole = _unit(text, made("count", value, step, end), found)
-            if whole.kind != "count" or whole.text.lower() != "one":  # a pronoun
-                yield whole
+        before = text[: found.start()].lower()
+        # Not "millions", "multi-billion".
+        if abs(value) < _MOST and (found["number"].lower() not in _SCALES or before.endswith("a ")):
+            yield "count", value, step
     else:
-        yield from (made(*values, end) for values in _dates(found))
+        yield from _dates(found)
 
 
-def _bound(text: str, start: int) -> str:
-    before = _BEFORE.search(text[max(0, start - _LOOK_BACK) : start])
-    return "" if before is None else str(before.lastgroup)
-
-
-def _unit(text: str, bare: Quantity, found: dict[str, str | None]) -> Quantity:
+def _unit(text: str, bare: Quantity, found: re.Match[str]) -> Quantity:
     """Return the quantity with the unit, the currency or the noun that follows it."""
     if found["currency"]:
-        return replace(bare, kind=units()[found["currency"]][0])
+        return replace(bare, kind=_UNITS[found["currency"]][0])
     after = _AFTER.match(text, bare.end)
-    name = "" if after is None else " ".join(after["unit"].lower().split())
     if after is not None and after["article"] and not found["part"]:  # "3,100 a day"
-        after, name = None, ""
-    if after is not None and name in ("times", "fold"):
-        return replace(bare, kind="times", end=after.end(), text=text[bare.start : after.end()])
-    name = {"per cent": "percent", "percentage": "percent"}.get(name, name).replace("° ", "°")
-    # A letter is a unit if it follows a digit: "5 m", not "five m".
-    known = units().get(name) or units().get(name.removesuffix("s") if len(name) > 3 else "")
-    if (
-        after is None
-        or known is None
-        or (len(name) == 1 and name.isalpha() and not found["number"])
-    ):
+        after = None
+    name = "" if after is None else re.sub(r"(?<=°|r)\s(?=[cf])", "", after["unit"].lower())
+    known = _UNITS.get(name) or _UNITS.get(name.removesuffix("s") if len(name) > 3 else "")
+    if name in ("times", "fold"):
+        known = "times", 1.0
+    if after is None or known is None:
         noun = _NEXT.match(text, bare.end)
         word = "" if noun is None else noun[1].lower()
-        year = _YEAR.fullmatch(bare.text) and (
-            not word.endswith("s") or _IN.search(text[: bare.start])
-        )
-        kind = "year" if year else bare.kind
-        noun_of = "" if word in FUNCTION_WORDS else word.removesuffix("s")
-        return replace(bare, kind=kind, noun=noun_of)
+        year = _YEAR.fullmatch(bare.text) and not word.endswith("s")
+        counted = "" if word in FUNCTION_WORDS else word.removesuffix("s")
+        return replace(bare, kind="year" if year else bare.kind, noun=counted)
     kind, factor = known
     if after["square"]:
-        singular = next((key for key, of in units().items() if of == known and key in _SQUARE), "m")
-        kind, factor = "area", _SQUARE[singular]
-    whole = text[bare.start : after.end()]
-    value, step = bare.value * factor, bare.step * factor
-    return replace(
-        bare, kind=kind, value=value, step=step, end=after.end(), text=whole, factor=factor
-    )
+        kind, factor = "area", factor**2
+    whole = replace(bare, end=after.end(), text=text[bare.start : after.end()])
+    return _in_unit(whole, kind, factor)
 
 
-def _number(text: str, scales: str | None) -> tuple[float | None, float]:
+def _number(text: str, scales: str | None = None) -> tuple[float, float]:
     """Return the value of digits or number words, and that of its last digit."""
     factor = 1.0
     for scale in (scales or "").lower().split():
@@ -273,18 +225,16 @@ def _number(text: str, scales: str | None) -> tuple[float | None, float]:
         zeros = 0 if decimals else len(plain) - len(plain.rstrip("0"))
         # "2.4 million" and "4.8" may be rounded; "2020" and "1,200" are exact.
         step = 10.0 ** (zeros - decimals) * factor if decimals or factor > 1 else 0.0
-        value = float(plain) * factor
-        return (value if abs(value) < _MOST else None), step
-    total, part, seen = 0.0, 0.0, False
+        return float(plain) * factor, step
+    total = part = 0.0
     for word in re.split(r"[\s-]+", text.lower()):
-        if word in _WORDS:
-            part, seen = part + _WORDS[word], True
-        elif word == "hundred":
+        if word == "hundred":
             part = (part or 1.0) * 100
         elif word in _SCALES:
             total, part = total + (part or 1.0) * _SCALES[word], 0.0
-    value = (total + part) * factor
-    return (value if seen or value else None), 0.0
+        else:
+            part += _WORDS.get(word, 0)
+    return (total + part) * factor, 0.0
 
 
 def _plain_digits(text: str) -> str:
@@ -295,34 +245,25 @@ def _plain_digits(text: str) -> str:
     return text.replace(",", "")
 
 
-def _part(found: dict[str, str | None]) -> float:
+def _part(found: re.Match[str]) -> float:
     """Return the value of a fraction: "a third", "two thirds", "one and a half", "3/4"."""
-    words = str(found["part"]).lower().replace("-", " ").split()
-    if "/" in words[-1]:
-        over, under = words[-1].split("/")
+    word = re.split(r"[\s-]", found["part"].lower())[-1]
+    if "/" in word:
+        over, under = word.split("/")
         return int(over) / (int(under) or 1)
-    count = found["n"] or found["n1"]
-    value, _ = _number(count, None) if count and count.lower() not in ("a", "an") else (1.0, 0.0)
-    part = 1.0 / _PARTS.get(words[-1], _PARTS.get(words[-1].removesuffix("s"), 2))
-    return (value or 0.0) + part if found["n1"] else (value or 1.0) * part
+    part = 1.0 / _PARTS[word.removesuffix("s")]
+    if found["n1"]:
+        return _number(found["n1"])[0] + part
+    count = (found["n"] or "a").lower()
+    return part if count in ("a", "an") else _number(count)[0] * part
 
 
-def _minutes(text: str, half: str) -> float | None:
-    hour, _, minute = text.replace(".", ":").partition(":")
-    hours, minutes = int(hour), int(minute or 0)
-    if hours > 24 or minutes > 59:
-        return None
-    if half:
-        hours = hours % 12 + (12 if half == "p" else 0)
-    return hours * 60.0 + minutes
-
-
-def _dates(found: dict[str, str | None]) -> Iterator[tuple[str, float, float]]:
+def _dates(found: re.Match[str]) -> Iterator[tuple[str, float, float]]:
     """Yield the day, the month and the year of a date."""
     if found["iso"]:
         year, month, day = map(int, f"{found['iso']}-0".split("-")[:3])
     else:
-        name = str(found["dm"] or found["mm"] or found["m"]).lower()[:3]
+        name = (found["dm"] or found["mm"] or found["m"]).lower()[:3]
         month = next(at for at, full in enumerate(MONTHS, 1) if full.lower().startswith(name))
         day = int(found["d"] or found["md"] or 0)
         year = int(found["dy"] or found["my"] or found["y"] or 0)
@@ -349,10 +290,8 @@ def equal(said: Quantity, known: Quantity) -> bool:
     """Return True if a quantity of a claim agrees with one of the source."""
     if not same_kind(said, known):
         return False
-    if said.kind != known.kind and not fits(said, known.value, exact=bool(known.bound)):
-        # A bare number has the unit of the other one.
-        said = replace(said, value=said.value / said.factor, step=said.step / said.factor)
-        known = replace(known, value=known.value / known.factor)
+    if said.kind != known.kind:  # a bare number has the unit of the other one
+        said, known = (_in_unit(item, item.kind, 1 / item.factor) for item in (said, known))
     return fits(said, known.value, exact=bool(known.bound))
 
 
@@ -380,14 +319,14 @@ def _same_form(token: str) -> str:
 
 def fits(said: Quantity, value: float, *, exact: bool = False) -> bool:
     """Return True if a value agrees with a quantity as it is rounded and bounded."""
-    if abs(said.value - value) <= max(1e-9, 1e-6 * abs(value)):
-        return True
-    if exact:
-        return False
+    apart = abs(said.value - value)
+    same = apart <= max(1e-9, 1e-6 * abs(value))
+    if same or exact:
+        return same
     if said.bound == "about":
-        return abs(said.value - value) <= _ABOUT * abs(value)
+        return apart <= _ABOUT * abs(value)
     if said.bound == "over":
         return said.value < value <= 1.5 * said.value
     if said.bound == "under":
         return 0.6 * said.value <= value < said.value
-    return abs(said.value - value) <= said.step / 2 <= 0.03 * abs(said.value)
+    return apart <= said.step / 2 <= 0.03 * abs(said.value)

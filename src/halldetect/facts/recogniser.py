@@ -16,31 +16,29 @@ from enum import StrEnum
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, Word, normalize, words
 
-_COUNTS = (
+COUNTS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
     "hundred thousand million billion trillion dozen"
 ).split()
-_VALUES = {word: str(value) for value, word in enumerate(_COUNTS[:20], 1)}
-_VALUES |= {
-    word: str(value) for value, word in zip(range(30, 100, 10), _COUNTS[20:27], strict=True)
-}
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+VALUES = {word: str(value) for value, word in enumerate(COUNTS[:20], 1)}
+VALUES |= {word: str(value) for value, word in zip(range(30, 100, 10), COUNTS[20:27], strict=True)}
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _DIGITS = r"\d+(?:[.,:/]\d+)*"
-_COUNT = rf"(?:{'|'.join(_COUNTS)})"
-_MONTH = rf"(?:{'|'.join(MONTHS)}|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
+_COUNT = rf"(?:{'|'.join(COUNTS)})"
+MONTH = rf"(?:{'|'.join(MONTHS)}|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _DATED = re.compile(
-    rf"(?P<day>\b{_DAY}(?: of)? {_MONTH}(?:,? \d{{4}}\b)?|\b{_MONTH} {_DAY}\b(?:,? \d{{4}}\b)?)"
-    rf"|(?P<month>\b{_MONTH}(?: \d{{4}}\b)?)"
+    rf"(?P<day>\b{_DAY}(?: of)? {MONTH}(?:,? \d{{4}}\b)?|\b{MONTH} {_DAY}\b(?:,? \d{{4}}\b)?)"
+    rf"|(?P<month>\b{MONTH}(?: \d{{4}}\b)?)"
     rf"|(?P<weekday>\b(?:{'|'.join(WEEKDAYS)})s?\b)|(?P<season>\b(?:spring|summer|autumn|winter)\b)"
     rf"|(?P<money>[$€£¥]\s?{_DIGITS}(?:\s?(?:m|bn|k|thousand|million|billion|trillion)\b)?)"
     rf"|(?P<percent>\b(?:{_DIGITS}|{_COUNT})\s?(?:%|percent\b|per cent\b))"
-    rf"|(?P<ordinal>\b\d+(?:st|nd|rd|th)\b|\b(?:{'|'.join(_ORDINALS)})\b)"
+    rf"|(?P<ordinal>\b\d+(?:st|nd|rd|th)\b|\b(?:{'|'.join(ORDINALS)})\b)"
     r"|(?P<year>(?<![\d.,$€£¥-])(?:1\d|20)\d\ds?(?![\d.,:/]\d|\w))"
     r"|(?P<clock>\b\d?\d:\d\d(?:\s?(?:[ap]m\b|[ap]\.m\.))?|\b\d?\d\s?[ap]m\b)"
     rf"|(?P<number>(?:(?<!\w)[-−]?{_DIGITS}(?:\s(?:thousand|million|billion|trillion)\b)?)"
-    rf"|\b(?:{_COUNT}|{'|'.join(word.capitalize() for word in _COUNTS)})(?:[- ]{_COUNT})*\b)",
+    rf"|\b(?:{_COUNT}|{'|'.join(word.capitalize() for word in COUNTS)})(?:[- ]{_COUNT})*\b)",
 )
 _DATE_FORMS = frozenset("day month weekday season year".split())
 _UNITS = frozenset(
@@ -120,7 +118,7 @@ class Fact:
     def key(self) -> str:
         """The form used for comparison: "1,200" becomes "1200", "Six" becomes "6"."""
         key = normalize(" ".join(self.text.split())).replace(",", "")
-        return _VALUES.get(key, key)
+        return VALUES.get(key, key)
 
     @property
     def unit(self) -> str:

@@ -1,4 +1,4 @@
-"""Find claims that one document supports and another contradicts.
+"""Find claims that another document contradicts, and statements that a response leaves out.
 
 A sentence of another document is a candidate if it shares most words with the claim and a rule
 finds a difference: another number, date or name, a negation or an opposite. The verifier decides.
@@ -7,32 +7,30 @@ finds a difference: another number, date or name, a negation or an opposite. The
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.explanation.explain import Findings
 from halldetect.facts.quantities import read_quantities
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Span
-from halldetect.reading.overlap import content_keys, shared_part
-from halldetect.report import Dispute, Evidence, Status
+from halldetect.reading.overlap import WordIndex, content_keys, shared_part
+from halldetect.reading.sources import read_source
+from halldetect.report import Dispute, Evidence, Report, Status
 from halldetect.scoring import Calibration, contradiction_of
+from halldetect.verification.judging import verify
+from halldetect.verification.planning import Task
 
+# A sentence about a claim or a question has this share of its content words.
 _MIN_SHARED = 0.5
 # Characters of a document in which its date is looked for.
 _HEAD = 300
 _PER_CALL = 16
 _DAYS = {"year": 365.25, "month": 30.44, "day": 1.0}
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    response: int
-    claim: int
-    statement: str
-    document: int
-    span: Span
-    text: str
+# Sentences of the source that are looked for in the response.
+_MOST = 8
+# A response makes a statement that it entails with this probability.
+_MADE_FROM = 0.5
 
 
 def find_disputes(
@@ -43,41 +41,32 @@ def find_disputes(
 ) -> list[Findings]:
     """Return the claims of each response, with `against` where a document contradicts one.
 
-    Args:
-        findings: The claims of each response.
-        verifier: Judges the candidates.
-        calibration: The parameters of the score.
-        progress: Gets the number of judged and of all candidates.
+    `progress` gets the number of judged and of all candidates.
     """
     found = [
-        candidate
+        (number, *candidate)
         for number, item in enumerate(findings)
         if len(item.documents) > 1
-        for candidate in _candidates(number, item)
+        for candidate in _candidates(item)
     ]
     reports = [list(item.reports) for item in findings]
     for start in range(0, len(found), _PER_CALL):
         if progress is not None:
             progress(start, len(found))
         batch = found[start : start + _PER_CALL]
-        answers = verifier.judge([(one.text, one.statement) for one in batch])
-        for one, answer in zip(batch, answers, strict=True):
-            report = reports[one.response][one.claim]
+        answers = verifier.judge([(text, statement) for *_, text, statement in batch])
+        for (number, at, document, span, _, _), answer in zip(batch, answers, strict=True):
+            report, item = reports[number][at], findings[number]
             if contradiction_of(answer) > calibration.contradicted_above and not report.against:
-                item = findings[one.response]
-                text = one.span.cut(item.documents[one.document].text)
-                proof = report.proof.document if report.proof else one.document
-                dispute = Dispute(
-                    Evidence(text, one.document, one.span), _newer(item, proof, one.document)
-                )
-                reports[one.response][one.claim] = replace(report, against=dispute)
-    return [
-        item.adding(of_response, ()) for item, of_response in zip(findings, reports, strict=True)
-    ]
+                passage = Evidence(span.cut(item.documents[document].text), document, span)
+                proof = report.proof.document if report.proof else document
+                dispute = Dispute(passage, _newer(item, proof, document))
+                reports[number][at] = replace(report, against=dispute)
+    return [item.adding(some, ()) for item, some in zip(findings, reports, strict=True)]
 
 
-def _candidates(number: int, item: Findings) -> Iterator[_Candidate]:
-    """Yield the closest sentence of each other document that differs from a supported claim."""
+def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, str, str]]:
+    """Yield supported claims, the closest sentence of each other document, and both texts."""
     sentences = [
         [(span, text, content_keys(text)) for span in document.sentences
          if (text := document.readable(span))]
@@ -92,11 +81,11 @@ def _candidates(number: int, item: Findings) -> Iterator[_Candidate]:
         for document, known in enumerate(sentences):
             if document in used or not known:
                 continue
-            span, text, _ = max(known, key=lambda entry: shared_part(keys, entry[2]))
-            if shared_part(keys, content_keys(text)) < _MIN_SHARED:
-                continue
-            if error_kind(statement, text, contradicted=True) is not None:
-                yield _Candidate(number, at, statement, document, span, text)
+            span, text, shown = max(known, key=lambda entry: shared_part(keys, entry[2]))
+            if shared_part(keys, shown) >= _MIN_SHARED and error_kind(
+                statement, text, contradicted=True
+            ):
+                yield at, document, span, text, statement
 
 
 def _newer(item: Findings, first: int, second: int) -> int | None:
@@ -115,3 +104,33 @@ def _date(item: Findings, document: int) -> float | None:
             if found.kind in _DAYS:
                 return found.value * _DAYS[found.kind]
     return None
+
+
+def find_missing(report: Report, verifier: Verifier) -> Report:
+    """Return the report with `missing`: sentences about the question that the response leaves out.
+
+    Without a question or a response, the report is unchanged.
+    """
+    asked = content_keys(report.question or "")
+    if not asked or not report.response.strip():
+        return report
+    documents = tuple(map(read_source, report.documents))
+    places = [
+        (number, span)
+        for number, document in enumerate(documents)
+        for span in document.sentences
+        if shared_part(asked, content_keys(document.readable(span))) >= _MIN_SHARED
+    ]
+    shares = WordIndex(documents).shares(report.question or "", places)
+    best = sorted(range(len(places)), key=lambda at: -shares[at])[:_MOST]
+    chosen = [places[at] for at in sorted(best)]
+    statements = tuple(documents[number].readable(span) for number, span in chosen)
+    if not statements:
+        return report
+    (answers,) = verify(verifier, [Task(statements, (read_source(report.response),))])
+    missing = tuple(
+        Evidence(span.cut(report.documents[number]), number, span)
+        for (number, span), answer in zip(chosen, answers, strict=True)
+        if max((found.entailment for found in answer.probabilities), default=1.0) < _MADE_FROM
+    )
+    return replace(report, missing=missing)

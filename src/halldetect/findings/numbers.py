@@ -10,8 +10,8 @@ quarter of the way to 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from halldetect.explanation.explain import Findings
@@ -24,28 +24,25 @@ from halldetect.facts.quantities import (
     read_quantities,
     words_of,
 )
-from halldetect.findings.places import located, lowered
+from halldetect.findings.wrong_words import lowered
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.structured import read_records
-from halldetect.report import ClaimReport, ErrorKind, Status, rounded
+from halldetect.report import ClaimReport, ErrorKind, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import Judgement
 from halldetect.verification.planning import Task
 
-# A claim whose numbers follow must have this support without them.
-WITHOUT_NUMBERS = 0.8
 # A claim that is contradicted more clearly is not judged again because of a chance step.
-MAX_CONTRADICTION = 0.5
-# Sentences of the source whose numbers are combined.
-_NEAREST = 4
+MAX_CONTRADICTION = 0.6
+# Sentences of the source, and numbers of earlier claims, that are combined.
+_NEAREST, _EARLIER = 4, 8
+# Lists can run over several sentences of a source with fewer characters.
 _SHORT = 1500
-_EARLIER = 8
 # These are seldom facts: "one of the two", "3 reasons".
-_TRIVIAL = (0.0, 1.0, 2.0, 3.0)
+_TRIVIAL = (1.0, 2.0, 3.0)
 _LABEL = re.compile(
-    r"(?:steps?|passages?|lines?|sections?|chapters?|pages?|figures?|tables?|versions?|forms?|no\.?"
-    r"|documents?|items?|notes?|rule|option|#"
-    r"|(?:child|boy|girl|person|adult|somebody|someone|anyone|anybody) of)\s*$",
+    r"(?:(?:step|passage|line|section|chapter|page|figure|table|version|form|document|item|note)s?"
+    r"|no\.?|rule|option|#|(?:child|boy|girl|person|adult|(?:some|any)(?:body|one)) of)\s*$",
     re.IGNORECASE,
 )
 # A step between numbers of the source.
@@ -59,10 +56,8 @@ _CUE = re.compile(
     r"|an? (?:day|week|month|year|hour))\b|%",
     re.IGNORECASE,
 )
-_COUNTED_PARTS = frozenset("step point word item reason".split())
 _COUNTABLE = frozenset(("count", "time", "times"))
 _DATES = frozenset(("year", "month", "day", "day of year", "clock"))
-_VAGUE = {"time": "some time", "length": "some distance", "share": "a part", "count": "some"}
 
 
 def check_numbers(
@@ -76,130 +71,141 @@ def check_numbers(
     for item in findings:
         source = _Source(item)
         reports = list(item.reports)
-        compared = {}
-        for at, report in enumerate(reports):
-            if report.support is not None:
-                compared[at] = _compare(report, source)
-                if not (compared[at].unknown or report.failing):
-                    source.said += read_quantities(report.text)
+        compared = {
+            at: source.compare(report)
+            for at, report in enumerate(reports)
+            if report.support is not None
+        }
         fitted = calibration.for_response(item.length)
-        wanted = [
-            (at, statement)
-            for at, numbers in compared.items()
-            if reports[at].status is not Status.SUPPORTED and not numbers.unknown
-            for statement in numbers.versions
-        ]
-        task = Task(tuple(text for _, text in wanted), item.documents, item.names)
+        wanted = {
+            at: reading
+            for at, (unknown, steps, reading) in compared.items()
+            if reports[at].status is not Status.SUPPORTED and steps and not unknown
+        }
+        task = Task(tuple(wanted.values()), item.documents, item.names)
         judged = answer([task], progress=progress)[0] if wanted else []
-        for (at, statement), found in zip(wanted, judged, strict=True):
+        for at, found in zip(wanted, judged, strict=True):
             scored = score_claim(item.claims[at], found, fitted)
             support = scored.support or 0.0
-            if statement != compared[at].versions[0] and support <= WITHOUT_NUMBERS:
-                continue
             raised = rounded(support + (1.0 - support) / 4)
             if raised > max(fitted.unclear_above, reports[at].support or 0.0):
                 status = fitted.status(raised, scored.contradiction or 0.0)
                 reports[at] = replace(scored, support=raised, status=status)
-        for at, numbers in compared.items():
-            reports[at] = _concluded(reports[at], numbers, source, fitted)
-        answers = [(text, found) for (_, text), found in zip(wanted, judged, strict=True)]
-        results.append(item.adding(reports, answers))
+        for at, (unknown, steps, _) in compared.items():
+            report, sure = reports[at], source.is_record
+            if not unknown and not report.failing:
+                reports[at] = replace(report, derived=tuple(steps))
+            # Dates are often relative in prose: "next Friday".
+            wrong = [
+                WrongWords(ErrorKind.DATE if said.kind in _DATES else ErrorKind.NUMBER, said.text)
+                for said in unknown
+                if report.failing or said.kind not in _DATES or sure
+            ]
+            reports[at] = lowered(reports[at], wrong, item.response, fitted, certain=sure)
+        results.append(item.adding(reports, list(zip(wanted.values(), judged, strict=True))))
     return results
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbers:
-    """The numbers of a claim that the source lacks, the steps to others, and other versions."""
-
-    unknown: tuple[Quantity, ...] = ()
-    steps: tuple[str, ...] = ()
-    versions: tuple[str, ...] = ()
 
 
 class _Source:
     """The documents and the question of a response, read when a number needs it."""
 
     def __init__(self, item: Findings) -> None:
-        self.item = item
+        self._documents = item.documents
+        self._texts = [*(document.text for document in item.documents), item.question]
         # The numbers of earlier claims: "so the total is 254 euros".
-        self.said: list[Quantity] = []
+        self._said: list[Quantity] = []
 
     @cached_property
-    def words(self) -> frozenset[str]:
-        """The words and numbers of all texts."""
-        texts = [document.text for document in self.item.documents]
-        return words_of("\n".join([*texts, self.item.question]))
+    def _words(self) -> frozenset[str]:
+        return words_of("\n".join(self._texts))
 
     @cached_property
-    def sentences(self) -> list[tuple[str, frozenset[str], list[Quantity]]]:
-        """The sentences that have numbers or lists, with their content words and numbers."""
+    def _sentences(self) -> list[tuple[str, frozenset[str], list[Quantity]]]:
         return [
             (text, content_keys(text), read_quantities(text))
-            for document in self.item.documents
+            for document in self._documents
             for span in document.sentences
             if (text := document.readable(span))
         ]
 
     @cached_property
-    def quantities(self) -> list[Quantity]:
-        """All quantities of the source."""
-        return [quantity for _, _, found in self.sentences for quantity in found]
-
-    @cached_property
-    def short(self) -> str:
-        """The source if it is short, for lists that run over several sentences."""
-        texts = [document.text for document in self.item.documents]
-        return texts[0] if len(texts) == 1 and len(texts[0]) <= _SHORT else ""
-
-    @cached_property
     def is_record(self) -> bool:
         """True if every document is a record or table."""
-        documents = self.item.documents
-        return all(read_records(document.text) is not None for document in documents)
+        return all(read_records(document.text) is not None for document in self._documents)
 
-    def nearest(self, claim: str) -> list[tuple[str, list[Quantity]]]:
-        """Return the sentences that share most words with a claim, and their numbers."""
-        keys = content_keys(claim)
-        ranked = sorted(self.sentences, key=lambda entry: -shared_part(keys, entry[1]))
-        return [(text, found) for text, _, found in ranked[:_NEAREST]]
+    def compare(self, report: ClaimReport) -> tuple[list[Quantity], list[str], str]:
+        """Return unknown numbers, steps to known ones, and the claim with the source's numbers."""
+        unknown: list[Quantity] = []
+        steps: list[str] = []
+        reading = report.text
+        denied = (report.contradiction or 0.0) > MAX_CONTRADICTION
+        for said in _facts(report.text):
+            written = occurs(said, self._words)
+            if written and report.status is Status.SUPPORTED:
+                continue
+            expression = self._expression(said, report.text)
+            if expression is None and not written:
+                unknown.insert(0, said)
+            elif expression in (None, said.text):
+                continue
+            elif not denied or _may_follow(report.text, str(expression), written):
+                steps.insert(0, f"{said.shown()} = {' '.join(str(expression).split())}")
+                reading = f"{reading[: said.start]}{expression}{reading[said.end :]}"
+        if not unknown and not report.failing:
+            self._said += read_quantities(report.text)
+        return unknown, steps, reading
+
+    def _expression(self, said: Quantity, claim: str) -> str | None:
+        """Return a quantity in the words of the source: the equal one, or the step to it."""
+        # "Under twelve" is not the same as "ten bicycles".
+        counts = said.kind == "count" and said.bound
+        same = [
+            known
+            for *_, some in self._sentences
+            for known in some
+            if equal(said, known) and (not counts or (said.noun and said.noun == known.noun))
+        ]
+        for known in same:
+            if known.kind == said.kind or {known.kind, said.kind} <= CURRENCIES:
+                return known.text if known.text.lower() != said.text.lower() else said.text
+        others = [
+            replace(other, claimed=True)
+            for other in read_quantities(claim)
+            if other.start != said.start
+            and ((other.kind == "count" and other.value in _TRIVIAL) or occurs(other, self._words))
+        ]
+        for text, numbers in self._pools(said, content_keys(claim)):
+            step = derived(said, claim, [*others, *numbers], [text])
+            if step is not None:
+                return step.partition(" = ")[2]
+        return said.text if same else None
+
+    def _pools(self, said: Quantity, keys: frozenset[str]) -> Iterator[tuple[str, list[Quantity]]]:
+        """Yield texts and the quantities that can be combined: of a sentence, of some, earlier."""
+        ranked = sorted(self._sentences, key=lambda entry: -shared_part(keys, entry[1]))[:_NEAREST]
+        yield from ((text, found) for text, _, found in ranked)
+        # Bare numbers of several sentences are combined only if they count the same thing.
+        free = said.kind in ("share", "times")
+        near = [quantity for *_, found in ranked for quantity in found]
+        short = len(self._documents) == 1 and len(self._texts[0]) <= _SHORT
+        yield (
+            self._texts[0] if short else "",
+            [one for one in near if free or one.kind != "count" or one.noun in ("", said.noun)],
+        )
+        yield "", [*self._said[-_EARLIER:], *(ranked[0][2] if ranked else ())]
 
 
-def said_quantities(claim: str) -> list[Quantity]:
-    """Return the quantities of a claim that can be right or wrong, one for each place."""
-    found: dict[int, Quantity] = {}
-    for quantity in read_quantities(claim):
-        found.setdefault(quantity.start, quantity)
+def _facts(claim: str) -> list[Quantity]:
+    """Return the quantities of a claim that can be wrong, one for each place, the last first."""
+    found = {quantity.start: quantity for quantity in reversed(read_quantities(claim))}
     return [
         quantity
-        for quantity in found.values()
+        for _, quantity in sorted(found.items(), reverse=True)
         if not (quantity.kind in _COUNTABLE and quantity.value / quantity.factor in _TRIVIAL)
-        and not (quantity.kind == "share" and quantity.text.lower() in ("half", "a half"))
-        and not (quantity.noun in _COUNTED_PARTS or _LABEL.search(claim[: quantity.start]))
+        and quantity.text.lower() not in ("half", "a half", "zero")
+        and not _LABEL.search(claim[: quantity.start])
         and not claim.startswith(("-old", " old"), quantity.end)  # an age is often an example
     ]
-
-
-def _compare(report: ClaimReport, source: _Source) -> _Numbers:
-    claim = report.text
-    unknown, steps = [], []
-    plain = vague = claim
-    denied = (report.contradiction or 0.0) > MAX_CONTRADICTION
-    for said in reversed(said_quantities(claim)):
-        written = occurs(said, source.words)
-        if written and report.status is Status.SUPPORTED:
-            continue
-        expression = _expression(said, claim, source)
-        if expression is None:
-            if not written:
-                unknown.append(said)
-        elif expression != said.text and (not denied or _may_follow(claim, expression, written)):
-            steps.append(f"{said.shown()} = {' '.join(expression.split())}")
-            plain = plain[: said.start] + expression + plain[said.end :]
-            if said.kind not in _DATES:
-                word = _VAGUE.get(said.kind, "some amount")
-                vague = vague[: said.start] + word + vague[said.end :]
-    versions = [text for text in dict.fromkeys((plain, vague)) if text != claim]
-    return _Numbers(tuple(reversed(unknown)), tuple(reversed(steps)), tuple(versions))
 
 
 def _may_follow(claim: str, expression: str, written: bool) -> bool:
@@ -209,58 +215,3 @@ def _may_follow(claim: str, expression: str, written: bool) -> bool:
     converts a unit; and a number that the source writes needs no step.
     """
     return not written and (_CUE.search(claim) is not None or _STEP.search(expression) is None)
-
-
-def _expression(said: Quantity, claim: str, source: _Source) -> str | None:
-    """Return a quantity in the words of the source: the equal one, or the step that gives it."""
-    # "Under twelve" is not the same as "ten bicycles".
-    counts = said.kind == "count" and said.bound
-    same = [
-        known
-        for known in source.quantities
-        if equal(said, known) and (not counts or (said.noun and said.noun == known.noun))
-    ]
-    for known in same:
-        if known.kind == said.kind or {known.kind, said.kind} <= CURRENCIES:
-            return known.text if known.text.lower() != said.text.lower() else said.text
-    near = source.nearest(claim)
-    others = [
-        replace(other, claimed=True)
-        for other in read_quantities(claim)
-        if other.start != said.start
-        and ((other.kind == "count" and other.value in _TRIVIAL) or occurs(other, source.words))
-    ]
-    # Bare numbers of several sentences are combined only if they count the same thing.
-    shared = [
-        quantity
-        for _, found in near
-        for quantity in found
-        if quantity.kind != "count"
-        or said.kind in ("share", "times")
-        or quantity.noun in ("", said.noun)
-    ]
-    pools = [*(([text], found) for text, found in near), ([source.short], shared)]
-    for texts, numbers in [*pools, ([], [*source.said[-_EARLIER:], *near[0][1]])] if near else []:
-        step = derived(said, claim, [*others, *numbers], texts)
-        if step is not None:
-            return step.partition(" = ")[2]
-    return said.text if same else None
-
-
-def _concluded(
-    report: ClaimReport, numbers: _Numbers, source: _Source, calibration: Calibration
-) -> ClaimReport:
-    """Return the report with the steps, or with less support for an unknown number."""
-    if not numbers.unknown:
-        return replace(report, derived=numbers.steps) if not report.failing else report
-    # Dates are often relative in prose: "next Friday".
-    wrong = tuple(
-        located(source.item.response, report.span, _kind(said), said.text)
-        for said in numbers.unknown
-        if report.failing or said.kind not in _DATES or source.is_record
-    )
-    return lowered(report, wrong, calibration, certain=source.is_record)
-
-
-def _kind(said: Quantity) -> ErrorKind:
-    return ErrorKind.DATE if said.kind in _DATES else ErrorKind.NUMBER

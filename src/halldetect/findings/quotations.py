@@ -1,23 +1,24 @@
-"""Compare text in quotation marks with the source, word for word.
+"""Compare quotations and identifiers with the source, character by character or word for word.
 
-Typography, letter case, brackets and ellipses are allowed for. A quotation can be verbatim,
-changed, stitched together from several places, said by somebody else, from another document than
-the cited one, or not in the source.
+Typography, letter case, brackets and ellipses are allowed for in quotations. Identifiers are names
+of functions, files, flags, error codes, product numbers, URLs and addresses. Unlike words, they
+have no synonyms: one that is not in the source was invented.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from functools import cached_property
 
 from halldetect.reading.document import Span
 from halldetect.reading.words import FUNCTION_WORDS, normalize
 from halldetect.report import QuotationReport, QuotationState
 
 # Fewer words are a title or a term.
-MIN_WORDS = 4
-# A quotation with this share of its words in one place of the source was changed there.
+_MIN_WORDS = 4
+# A quotation that is so similar to a place of the source was changed there.
 _MIN_SAME = 0.6
 # Words between two parts of a quotation with an ellipsis.
 _MOST_OMITTED = 150
@@ -25,10 +26,11 @@ _QUOTED = re.compile(r"“([^“”]+)”|«([^«»]+)»|„([^„“”]+)[“�
 # Where words were left out or put in.
 _OMISSION = re.compile(r"\[[^\]]*\]|…|\.\s?\.\s?\.")
 _WORD = re.compile(r"\w+")
+_SENTENCE_END = re.compile(r"[.!?][”\"»]?\s+(?=[^a-z])")
 _NAME = r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,3}"
 _SAYS = (
-    r"(?:said|says|say|told|tells|added|adds|wrote|writes|stated|states|argued|argues|explained"
-    r"|explains|replied|replies|asked|asks|noted|notes|called|warned|claimed|insisted|answered|held)"
+    r"(?:sa(?:id|ys?)|t[eo]ll?[ds]?|wrote|writes|held|repl(?:ied|ies)"
+    r"|(?:add|stat|argu|explain|ask|not|call|warn|claim|insist|answer)e?[ds])"
 )
 _SPEAKER = re.compile(
     rf"(?P<before>{_NAME})(?:,[^,.;]{{1,60}},)? (?:has |also |had )?{_SAYS}\b"
@@ -37,21 +39,48 @@ _SPEAKER = re.compile(
     rf"|^\W*(?P<turn>{_NAME})(?: \([^)]*\))?:(?=\s)",
     re.MULTILINE,
 )
-
-
-def has_quotation(text: str) -> bool:
-    """Return True if a text has quotation marks around some words."""
-    return _QUOTED.search(text) is not None
+_FILE = (
+    "py|js|ts|json|ya?ml|toml|txt|csv|md|sh|ini|cfg|conf|log|xml|html?|pdf|docx?|xlsx?|zip|exe|sql"
+)
+_IDENTIFIER = re.compile(
+    r"https?://[^\s<>\"')\]]+|\bwww\.[^\s<>\"')\]]+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    rf"|(?<![\w/])(?:~?/)?(?:[\w-]+/)*[\w-]+\.(?:{_FILE})\b(?!\.\w)"
+    r"|(?<![\w-])--[a-z][\w-]+|\b[a-z_]\w*(?:\.\w+)*\(\)|\b[a-z]+(?:_[a-z0-9]+)+\b|\b[A-Z]+(?:_[A-Z0-9]+)+\b"
+    r"|\b[A-Z]{1,6}-?\d{3,}[A-Z0-9]*(?:-[A-Z0-9]+)*\b|\b0x[0-9a-fA-F]{2,}\b"
+    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b"
+)
+_NOT_ALNUM = re.compile(r"[\W_]+")
 
 
 class QuotedSource:
-    """The documents of a source as words, with their places."""
+    """The documents of a source, and other texts whose identifiers are known."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], others: Iterable[str] = ()) -> None:
         self._texts = texts
-        self._words = [list(_WORD.finditer(text)) for text in self._texts]
-        self._norms = [[normalize(word[0]) for word in found] for found in self._words]
-        self._packed = ["".join(norms) for norms in self._norms]
+        self._others = others
+
+    @cached_property
+    def _words(self) -> list[list[re.Match[str]]]:
+        return [list(_WORD.finditer(text)) for text in self._texts]
+
+    @cached_property
+    def _norms(self) -> list[list[str]]:
+        return [[normalize(word[0]) for word in found] for found in self._words]
+
+    @cached_property
+    def _known(self) -> tuple[str, str]:
+        """All texts in lower case, and without anything but letters and digits."""
+        text = "\n".join([*self._texts, *self._others]).casefold()
+        return text, _NOT_ALNUM.sub("", text)
+
+    def invented(self, claim: str) -> list[str]:
+        """Return the identifiers of a claim that the texts lack, in any spelling."""
+        return [name for name in identifiers(claim) if not self._has(name)]
+
+    def _has(self, name: str) -> bool:
+        plain = name.casefold().removesuffix("()").rstrip("/")
+        plain = re.sub(r"^(?:https?://)?(?:www\.)?", "", plain)
+        return plain in self._known[0] or _NOT_ALNUM.sub("", plain) in self._known[1]
 
     def quotations(
         self, claim: str, cited: Sequence[int | None] = (), question: str = ""
@@ -60,39 +89,37 @@ class QuotedSource:
 
         `cited` has the documents that the claim cites.
         """
-        asked = "".join(_spoken(question))
         return [
-            self._compare(next(filter(None, found.groups())), claim, found.span(), cited)
+            self._compare(next(filter(None, found.groups())), claim, found, cited)
             for found in _QUOTED.finditer(claim)
-            if len(_WORD.findall(found[0])) >= MIN_WORDS
+            if len(spoken := _spoken(found[0])) >= _MIN_WORDS
             and not _is_title(found[0], claim)
-            and not (asked and "".join(_spoken(found[0])) in asked)
+            and "".join(spoken) not in "".join(_spoken(question))
         ]
 
     def _compare(
-        self, quoted: str, claim: str, at: tuple[int, int], cited: Sequence[int | None]
+        self, quoted: str, claim: str, at: re.Match[str], cited: Sequence[int | None]
     ) -> QuotationReport:
         parts = [spoken for part in _OMISSION.split(quoted) if (spoken := _spoken(part))]
         places = [self._find(part) for part in parts]
-        if not all(places) or not places:
+        if not places or not all(places):
             return self._inexact(quoted)
         for document, start in places[0]:
-            if self._in_order(document, start, places):
-                words = self._words[document]
-                place = Span(words[start].start(), words[start + len(parts[0]) - 1].end())
-                state = self._attribution(claim, at, document, place, cited)
-                shown = place.cut(self._texts[document])
-                return QuotationReport(state, quoted, shown, document)
+            if _in_order(document, start, places):
+                shown = self._cut(document, start, len(parts[0]))
+                said = _speakers(claim[: at.start()] + " " + claim[at.end() :])
+                real = _speakers(_around(self._texts[document], shown))
+                state = QuotationState.VERBATIM
+                if said and real and not any(a <= b or b <= a for a in said for b in real):
+                    state = QuotationState.OTHER_SPEAKER
+                elif cited and document not in cited:
+                    state = QuotationState.OTHER_DOCUMENT
+                return QuotationReport(state, quoted, shown.cut(self._texts[document]), document)
         return QuotationReport(QuotationState.STITCHED, quoted)
 
-    def _in_order(self, document: int, start: int, places: list[list[tuple[int, int]]]) -> bool:
-        at = start
-        for options in places[1:]:
-            after = [p for d, p in options if d == document and at < p <= at + _MOST_OMITTED]
-            if not after:
-                return False
-            at = min(after)
-        return True
+    def _cut(self, document: int, start: int, length: int) -> Span:
+        words = self._words[document][start : start + length]
+        return Span(words[0].start(), words[-1].end())
 
     def _find(self, part: list[str]) -> list[tuple[int, int]]:
         """Return the document and the first word of each place with some words."""
@@ -106,51 +133,53 @@ class QuotedSource:
     def _inexact(self, quoted: str) -> QuotationReport:
         """Return the words that were changed, or the state of a quotation of several places."""
         spoken = _spoken(quoted)
-        for document, packed in enumerate(self._packed):
-            if "".join(spoken) in packed:  # "any more" for "anymore"
+        for document, norms in enumerate(self._norms):
+            if "".join(spoken) in "".join(norms):  # "any more" for "anymore"
                 return QuotationReport(QuotationState.VERBATIM, quoted, quoted, document)
-        halves = [spoken[:at] for at in range(MIN_WORDS - 1, len(spoken) - MIN_WORDS + 2)]
+        halves = [spoken[:at] for at in range(_MIN_WORDS - 1, len(spoken) - _MIN_WORDS + 2)]
         if any(self._find(half) and self._find(spoken[len(half) :]) for half in halves):
             return QuotationReport(QuotationState.STITCHED, quoted)
-        best: tuple[int, int, int, int] = (0, 0, 0, 0)
+        best = (0.0, 0, 0, 0)
         for document, norms in enumerate(self._norms):
             matcher = SequenceMatcher(None, norms, spoken, autojunk=False)
-            for block in matcher.get_matching_blocks():
-                start = max(0, block.a - block.b)
+            for start in {max(0, block.a - block.b) for block in matcher.get_matching_blocks()}:
                 window = norms[start : start + len(spoken)]
-                same = SequenceMatcher(None, window, spoken, autojunk=False).get_matching_blocks()
-                best = max(best, (sum(one.size for one in same), -document, -start, len(window)))
-        count, document, start, length = best[0], -best[1], -best[2], best[3]
-        if count >= _MIN_SAME * len(spoken):
-            words = self._words[document][start : start + length]
-            text = self._texts[document][words[0].start() : words[-1].end()]
-            return QuotationReport(QuotationState.CHANGED, quoted, text, document)
+                same = SequenceMatcher(None, window, spoken, autojunk=False).ratio()
+                best = max(best, (same, -document, -start, len(window)))
+        same, document, start, length = best
+        if same >= _MIN_SAME:
+            text = self._cut(-document, -start, length).cut(self._texts[-document])
+            return QuotationReport(QuotationState.CHANGED, quoted, text, -document)
         return QuotationReport(QuotationState.NOT_FOUND, quoted)
 
-    def _attribution(
-        self,
-        claim: str,
-        at: tuple[int, int],
-        document: int,
-        place: Span,
-        cited: Sequence[int | None],
-    ) -> QuotationState:
-        said = _speakers(claim[: at[0]] + " " * (at[1] - at[0]) + claim[at[1] :])
-        text = self._texts[document]
-        real = _speakers(_around(text, place))
-        if (
-            said
-            and real
-            and not any(
-                one <= other or other <= one
-                for one in map(_keys, said)
-                for other in map(_keys, real)
-            )
-        ):
-            return QuotationState.OTHER_SPEAKER
-        if cited and document not in cited:
-            return QuotationState.OTHER_DOCUMENT
-        return QuotationState.VERBATIM
+
+def identifiers(text: str) -> list[str]:
+    """Return the identifiers of a text, in order, without the punctuation after them."""
+    found = (match[0].rstrip(".,;:!?") for match in _IDENTIFIER.finditer(text))
+    return list(dict.fromkeys(found))
+
+
+def changed_words(quotation: QuotationReport) -> str:
+    """Return the first words of a quotation that the source has otherwise, or all of them."""
+    ours = _WORD.findall(quotation.text)
+    matcher = SequenceMatcher(
+        None, _spoken(quotation.source_words), _spoken(quotation.text), autojunk=False
+    )
+    changed = [
+        " ".join(ours[start:end])
+        for tag, _, _, start, end in matcher.get_opcodes()
+        if tag != "equal" and end > start
+    ]
+    return changed[0] if changed and quotation.source_words else quotation.text
+
+
+def _in_order(document: int, start: int, places: list[list[tuple[int, int]]]) -> bool:
+    for options in places[1:]:
+        after = [at for of, at in options if of == document and 0 < at - start <= _MOST_OMITTED]
+        if not after:
+            return False
+        start = min(after)
+    return True
 
 
 def _is_title(quoted: str, claim: str) -> bool:
@@ -160,36 +189,25 @@ def _is_title(quoted: str, claim: str) -> bool:
     return capital > 0.7 * len(content) or len(quoted) >= len(claim) - 3
 
 
-def changed_words(quotation: QuotationReport) -> str:
-    """Return the words of a changed quotation that the source has otherwise."""
-    ours, theirs = _WORD.findall(quotation.text), _WORD.findall(quotation.source_words)
-    codes = SequenceMatcher(
-        None, [*map(normalize, theirs)], [*map(normalize, ours)], autojunk=False
-    ).get_opcodes()
-    changed = [" ".join(ours[b1:b2]) for tag, _, _, b1, b2 in codes if tag != "equal" and b2 > b1]
-    return changed[0] if changed else quotation.text
-
-
 def _spoken(text: str) -> list[str]:
     return [normalize(word) for word in _WORD.findall(text)]
 
 
 def _around(text: str, place: Span) -> str:
-    """Return the line or paragraph of a quotation, without what others say in it."""
+    """Return the turn or the sentence that a quotation is in."""
     start = text.rfind("\n", 0, place.start) + 1
-    end = text.find("\n", place.end)
-    line = text[start : len(text) if end < 0 else end]
-    if _SPEAKER.match(line) and line[: line.find(":") + 1].strip():
+    line = text[start:].partition("\n")[0]
+    if (turn := _SPEAKER.match(line)) and turn["turn"]:
         return line
-    left = max((text.rfind(mark, start, place.start) for mark in (". ", "! ", "? ")), default=-1)
-    right = re.compile(r"[.!?][”\"»]?\s+[^a-z]").search(text, place.end)
-    return text[left + 1 if left >= 0 else start : right.end() if right else len(text)]
+    ends = [found.end() for found in _SENTENCE_END.finditer(text, start, place.start)]
+    right = _SENTENCE_END.search(text, place.end)
+    return text[ends[-1] if ends else start : right.end() if right else len(text)]
 
 
-def _speakers(text: str) -> list[str]:
-    return [next(filter(None, found.groups())) for found in _SPEAKER.finditer(text)]
-
-
-def _keys(name: str) -> frozenset[str]:
-    words = (word.lower() for word in re.findall(r"[\w-]+", name))
-    return frozenset(word for word in words if word not in FUNCTION_WORDS and len(word) > 2)
+def _speakers(text: str) -> list[frozenset[str]]:
+    """Return the words of each name of a speaker."""
+    names = (next(filter(None, found.groups())) for found in _SPEAKER.finditer(text))
+    return [
+        frozenset(word for word in spoken if word not in FUNCTION_WORDS and len(word) > 2)
+        for spoken in (re.findall(r"[\w-]+", name.lower()) for name in names)
+    ]
