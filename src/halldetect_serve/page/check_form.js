@@ -262,7 +262,8 @@ export class CheckForm {
       threshold: threshold === "" ? null : Number(threshold),
       ...(both
         ? { a: response, b: this.second.value }
-        : { response, conversation: isConversation(response), store: find("store").checked, include: ["view", "markdown", "html"] }),
+        : { response, store: find("store").checked, include: ["view", "markdown", "html"] }),
+      ...(!both && isConversation(response) && { conversation: true }),
     };
     const problem = this.problem(source, both, request);
     for (const field of ["source", "response", "threshold"]) this.complain(field, "");
