@@ -47,7 +47,7 @@ def stored(service: Running, count: int, name: str) -> list[str]:
 
 
 def missing(service: Running, kept: list[str]) -> list[str]:
-    """Return the ids of reports that the service does not have any more."""
+    """Return the ids of reports that the service no longer has."""
     with service.client() as client:
         return [name for name in kept if client.get(f"/v1/reports/{name}").status_code != 200]
 
@@ -60,7 +60,7 @@ def works(service: Running) -> bool:
 
 
 def connections(_: str) -> Found:
-    """500 connections at once."""
+    """Open 500 connections at once."""
     with serving("--rate", "0") as service:
         load = Load(service.url, QUICK)
 
@@ -77,7 +77,7 @@ def connections(_: str) -> Found:
 
 
 def slow_and_leaving(_: str) -> Found:
-    """100 clients that send no end, 50 that do not read, 100 that leave; others must not wait."""
+    """Connect 100 endless senders, 50 that do not read, 100 that leave; others must not wait."""
     with serving("--rate", "0") as service:
         address = (urlsplit(service.url).hostname or "", urlsplit(service.url).port or 0)
         lines = [socket.create_connection(address, 10) for _ in range(250)]
@@ -102,7 +102,7 @@ def slow_and_leaving(_: str) -> Found:
 
 
 def worker_killed(_: str) -> Found:
-    """The worker is killed three times under load."""
+    """Kill the worker three times under load."""
     with serving("--rate", "0") as service, ThreadPoolExecutor(12) as pool:
 
         def ask(number: int) -> str:
@@ -124,7 +124,7 @@ def worker_killed(_: str) -> Found:
 
 
 def server_killed(folder: str) -> Found:
-    """The server is killed while it keeps reports; all it acknowledged are there afterwards."""
+    """Kill the server while it keeps reports; it must have all that it acknowledged."""
     options = ("--store", "--database", f"sqlite:///{folder}/killed.db", "--rate", "0")
     kept: list[str] = []
     with serving(*options) as service, ThreadPoolExecutor(4) as pool:
@@ -139,7 +139,7 @@ def server_killed(folder: str) -> Found:
 
 
 def disk_full(folder: str) -> Found:
-    """The files of a store may not grow, as on a full disk: checks go on, what was kept stays."""
+    """Let no file of a store grow, as on a full disk: checks continue, kept reports stay."""
     options = ("--store", "--database", f"sqlite:///{folder}/full.db", "--rate", "0")
 
     def bounded() -> None:
@@ -177,7 +177,7 @@ def _damaged(folder: str, name: str, damage: Callable[[Path], None]) -> Found:
 
 
 def read_only(folder: str) -> Found:
-    """Nothing can be written: a trigger refuses, since root may write to any file."""
+    """Refuse every write by a trigger, since root may write to any file."""
 
     def damage(path: Path) -> None:
         with sqlite3.connect(path) as database:
@@ -194,7 +194,7 @@ def read_only(folder: str) -> Found:
 
 
 def corrupted(folder: str) -> Found:
-    """The middle of the store is overwritten."""
+    """Overwrite the middle of the store."""
 
     def damage(path: Path) -> None:
         data = bytearray(path.read_bytes())
@@ -205,7 +205,7 @@ def corrupted(folder: str) -> Found:
 
 
 def two_servers(folder: str) -> Found:
-    """Two servers keep reports in one store at the same time; each has all of them."""
+    """Let two servers keep reports in one store; each must have all of them."""
     options = ("--store", "--database", f"sqlite:///{folder}/shared.db", "--rate", "0")
     with serving(*options) as one, serving(*options) as two, ThreadPoolExecutor(2) as pool:
         asked = [

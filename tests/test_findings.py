@@ -304,3 +304,17 @@ def test_a_rule_that_fails_leaves_a_note() -> None:
     report = detector.check("The mill closed.", "It was the mill that closed.")
     assert report.ok
     assert "no such table" in report.provenance.notes[-1]
+
+
+def test_a_word_left_out_of_a_quotation_is_shown() -> None:
+    source = QuotedSource(['Mayor Ane Holt said: "We will not close the old school."'], [])
+    (found,) = source.quotations('Ane Holt said "We will close the old school."')
+    assert found.state == "changed"
+    assert found.source_words == "We will not close the old school"
+
+
+def test_missing_needs_a_question(capsys: pytest.CaptureFixture[str]) -> None:
+    from halldetect.cli import main
+
+    assert main(["check", "--text", "The pool opens.", "It opens.", "--missing"]) == 2
+    assert "--missing needs --question" in capsys.readouterr().err

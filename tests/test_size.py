@@ -13,7 +13,7 @@ from tests.support.paths import ROOT
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (25120, 20000),
+    "halldetect": (25130, 20000),
     "core": (12870, 10000),
     "halldetect_serve": (4530, 4500),
     "halldetect_serve JavaScript": (1500, 1600),
@@ -34,7 +34,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.report": (820, None),
     "halldetect.stream": (260, None),
     "halldetect.verification": (1980, None),
-    "halldetect.findings": (740, None),
+    "halldetect.findings": (750, None),
     "halldetect.facts": (730, None),
     "halldetect.paper": (850, None),
 }

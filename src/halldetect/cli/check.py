@@ -257,6 +257,8 @@ def _checked(
 ) -> Report:
     _require_possible(arguments)
     missing = getattr(arguments, "missing", False)
+    if missing and question is None:
+        raise InputError("--missing needs --question: without one, no statement is missing")
     return with_detector(
         arguments,
         lambda detector: detector.check(source, response, question=question, missing=missing),

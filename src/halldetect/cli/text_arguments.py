@@ -33,7 +33,7 @@ _FILE_ENDING = re.compile(
 _ANY_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 _MAX_NAME_LENGTH = 255
-# The share of ASCII from which bytes are taken for Latin-1.
+# Bytes with at least this share of ASCII are read as Latin-1.
 _MIN_ASCII = 0.8
 
 

@@ -107,7 +107,7 @@ def _pair(
         yield two.kind, one.value * two.value, f"{a} x {b}"
         if one.value:
             yield two.kind, two.value / one.value, f"{b} / {a}"
-    if one.kind == "time" and two.kind in CURRENCIES:  # so much per month, for so many months
+    if one.kind == "time" and two.kind in CURRENCIES:  # a price per month, and a number of months
         yield two.kind, one.value / one.factor * two.value, f"{a} x {b}"
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import product
 
 from halldetect.reading.document import Span
 from halldetect.reading.words import FUNCTION_WORDS, normalize
@@ -20,6 +21,7 @@ from halldetect.report import QuotationReport, QuotationState
 _MIN_WORDS = 4
 # A quotation that is so similar to a place of the source was changed there.
 _MIN_SAME = 0.6
+_MOVED = 2
 # Words between two parts of a quotation with an ellipsis.
 _MOST_OMITTED = 150
 _QUOTED = re.compile(r"“([^“”]+)”|«([^«»]+)»|„([^„“”]+)[“”]|(?<![\w\"])\"([^\"\n]+)\"(?!\w)")
@@ -142,8 +144,10 @@ class QuotedSource:
         best = (0.0, 0, 0, 0)
         for document, norms in enumerate(self._norms):
             matcher = SequenceMatcher(None, norms, spoken, autojunk=False)
-            for start in {max(0, block.a - block.b) for block in matcher.get_matching_blocks()}:
-                window = norms[start : start + len(spoken)]
+            starts = {max(0, block.a - block.b) for block in matcher.get_matching_blocks()}
+            # A few words may have been left out or put in.
+            for start, more in product(sorted(starts), range(-_MOVED, _MOVED + 1)):
+                window = norms[start : max(start, start + len(spoken) + more)]
                 same = SequenceMatcher(None, window, spoken, autojunk=False).ratio()
                 best = max(best, (same, -document, -start, len(window)))
         same, document, start, length = best

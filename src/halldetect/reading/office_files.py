@@ -273,7 +273,7 @@ def _local(name: str) -> str:
 
 
 def _docx_pages(data: bytes, evidence: bool) -> list[str] | None:
-    """Return the text as Markdown, then that of other parts; None if it is no text document."""
+    """Return the text as Markdown, then that of other parts; None for another kind of file."""
     budget = _Budget(len(data))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         named = [target for kind, target in _relations(archive, "") if kind == "officeDocument"]

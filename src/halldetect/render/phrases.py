@@ -67,8 +67,9 @@ def explanations(claim: ClaimReport) -> list[str]:
         words = f"“{said}”" if said else "nothing"
         beside = f", in the source “{found}”" if found else ", not in the source"
         lines.append(f"{claim.error.kind.capitalize()}: {words}{beside}")
+    named = "" if claim.error is None else claim.error.claim_words
     for wrong in claim.wrong:
-        if claim.error is None or wrong.words != claim.error.claim_words:
+        if not named or not (wrong.words in named or named in wrong.words):
             instead = one_line(wrong.source_words)
             beside = f", in the source “{instead}”" if instead else ", not in the source"
             lines.append(f"{wrong.kind.capitalize()}: “{one_line(wrong.words)}”{beside}")

@@ -240,7 +240,7 @@ class AlignScore(_Chunked):
 def token_chunks(
     verifier: Verifier, source: tuple[Document, ...], tokens: int
 ) -> tuple[Window, ...]:
-    """Return runs of whole sentences of up to so many tokens; a longer sentence is its own part."""
+    """Return runs of whole sentences of up to `tokens` tokens; longer sentences stay whole."""
     parts: list[Window] = []
     for index, document in enumerate(source):
         text, spans = document.text, document.sentences
