@@ -15,14 +15,14 @@ import pytest
 
 import halldetect
 from benchmarks.suites import CONVERSATIONS, suite_rows
+from halldetect.agents import rules
+from halldetect.agents.conversation import ConversationReport, read_turns
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local
 from halldetect.cli import main
 from halldetect.cli.hook import read_transcript
-from halldetect.conversation import ConversationReport, read_turns
 from halldetect.detector import Detector
 from halldetect.errors import InputError
-from halldetect.explanation import agent_rules as rules
 from halldetect.inputs import Conversation, Pair
 from halldetect.integrations.checker import Checker
 from halldetect.protocols import Event

@@ -14,8 +14,8 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Unpack
 
 from halldetect import pipeline
+from halldetect.agents.conversation import ConversationReport, prepare_turn, read_turns, settle
 from halldetect.config import Configuration, Settings
-from halldetect.conversation import ConversationReport, prepare_turn, read_turns, settle
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.findings.disputes import find_missing
 from halldetect.inputs import AnyPair, Conversation, Pair, Source, clean_pair

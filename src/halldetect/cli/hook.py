@@ -11,16 +11,16 @@ from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
+from halldetect.agents.messages import read_messages
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.parser import add_command, positive, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, read_file
 from halldetect.errors import InputError, described
-from halldetect.reading.messages import read_messages
 from halldetect.report import Verdict
 
 if TYPE_CHECKING:
-    from halldetect.conversation import TurnReport
+    from halldetect.agents.conversation import TurnReport
 
 DESCRIPTION = """\
 Read the stop event of an agent on standard input (Stop of Claude Code, AfterAgent of Gemini CLI)

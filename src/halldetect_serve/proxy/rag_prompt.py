@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from halldetect.conversation import tool_results
+from halldetect.agents.conversation import tool_results
 from halldetect.errors import ConfigurationError, InputError
 
 SOURCE_ROLES = ("tool", "function")

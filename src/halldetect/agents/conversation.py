@@ -14,13 +14,13 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from halldetect.agents import rules
+from halldetect.agents.messages import Call, Message, read_messages
 from halldetect.errors import InputError
-from halldetect.explanation import agent_rules as rules
 from halldetect.inputs import ASSERTS_NOTHING, NOTHING_ASSERTED, Pair, Source, clean_pair
 from halldetect.preparation import Prepared
 from halldetect.reading.assertions import no_assertion
 from halldetect.reading.document import Document, Span, UncheckedPart
-from halldetect.reading.messages import Call, Message, read_messages
 from halldetect.reading.sentences import sentences
 from halldetect.report import (
     ClaimReport,

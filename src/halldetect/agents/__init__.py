@@ -1,0 +1,1 @@
+"""Conversations with tool calls: messages, turns with their sources, and rules about them."""
