@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector, Report
-from halldetect.findings.quotations import QuotedSource, identifiers
+from halldetect.findings.verbatim import VerbatimSource, identifiers
 from halldetect.findings.wrong_words import new_words
 from halldetect.reading.overlap import content_keys
 from halldetect.render.html import html
@@ -101,7 +101,7 @@ def test_a_number_of_the_question_is_known() -> None:
 )
 def test_states_of_quotations(claim: str, state: str) -> None:
     text = "Holm: We will close the mill in May, nobody wants its flour.\n"
-    source = QuotedSource([f"{text}Dahl: I will vote against it."])
+    source = VerbatimSource([f"{text}Dahl: I will vote against it."])
     assert [item.state for item in source.quotations(claim)] == [state]
 
 
@@ -114,14 +114,14 @@ def test_a_wrong_speaker_is_wrong_whatever_the_verifier_says() -> None:
 
 
 def test_titles_and_questions_are_not_quotations() -> None:
-    source = QuotedSource(["A film was made."])
+    source = VerbatimSource(["A film was made."])
     assert source.quotations("She stars in “The Hunger Games: Mockingjay Part Two”.") == []
     asked = "why did the old mill close"
     assert source.quotations(f"As for “{asked}”, nobody knows.", (), f"{asked}?") == []
 
 
 def test_cited_document_without_the_quotation() -> None:
-    source = QuotedSource(["Nothing here.", "The dam held, but the pumps failed."])
+    source = VerbatimSource(["Nothing here.", "The dam held, but the pumps failed."])
     (found,) = source.quotations("It says “the dam held, but the pumps failed” [1].", [0])
     assert (found.state, found.document) == ("from another document", 1)
 
@@ -130,7 +130,7 @@ def test_suite_of_quotations_by_rule_alone() -> None:
     right = wrong = 0
     for line in (ROOT / "tests/data/quotations.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
-        source = QuotedSource([entry["source"]])
+        source = VerbatimSource([entry["source"]])
         for side in ("true", "false"):
             for claim in entry[side]:
                 verbatim = [item.state for item in source.quotations(claim)] == ["verbatim"]
@@ -161,7 +161,7 @@ def test_identifiers(text: str, found: list[str]) -> None:
 
 
 def test_identifiers_in_another_spelling_are_known() -> None:
-    known = QuotedSource(["Use the XR 5000 and `read_rows`. See www.a.example."])
+    known = VerbatimSource(["Use the XR 5000 and `read_rows`. See www.a.example."])
     assert known.invented("The XR-5000 has read_rows() at https://a.example/.") == []
     assert known.invented("Use read_cells().") == ["read_cells()"]
 
@@ -307,7 +307,7 @@ def test_a_rule_that_fails_leaves_a_note() -> None:
 
 
 def test_a_word_left_out_of_a_quotation_is_shown() -> None:
-    source = QuotedSource(['Mayor Ane Holt said: "We will not close the old school."'], [])
+    source = VerbatimSource(['Mayor Ane Holt said: "We will not close the old school."'], [])
     (found,) = source.quotations('Ane Holt said "We will close the old school."')
     assert found.state == "changed"
     assert found.source_words == "We will not close the old school"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from halldetect.explanation.explain import Findings
 from halldetect.findings.numbers import check_numbers
-from halldetect.findings.quotations import QuotedSource, changed_words
+from halldetect.findings.verbatim import VerbatimSource, changed_words
 from halldetect.findings.wrong_words import lowered
 from halldetect.protocols import Rule
 from halldetect.report import ErrorKind, QuotationState, WrongWords
@@ -37,7 +37,7 @@ def check_facts(
     for item in check_numbers(findings, answer, calibration, progress):
         fitted = calibration.for_response(item.length)
         texts = [document.text for document in item.documents]
-        source = QuotedSource(texts, (*item.names, item.question))
+        source = VerbatimSource(texts, (*item.names, item.question))
         claims = []
         for at, claim in enumerate(item.reports):
             cited = [document for _, document in item.cited(at)]

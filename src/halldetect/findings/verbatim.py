@@ -19,8 +19,9 @@ from halldetect.report import QuotationReport, QuotationState
 
 # Fewer words are a title or a term.
 _MIN_WORDS = 4
-# A quotation that is so similar to a place of the source was changed there.
+# A quotation is a changed one from this similarity to a place of the source on.
 _MIN_SAME = 0.6
+# The place may have this many words more or fewer.
 _MOVED = 2
 # Words between two parts of a quotation with an ellipsis.
 _MOST_OMITTED = 150
@@ -54,8 +55,8 @@ _IDENTIFIER = re.compile(
 _NOT_ALNUM = re.compile(r"[\W_]+")
 
 
-class QuotedSource:
-    """The documents of a source, and other texts whose identifiers are known."""
+class VerbatimSource:
+    """The documents of a source, searched word for word, and texts with known identifiers."""
 
     def __init__(self, texts: Sequence[str], others: Iterable[str] = ()) -> None:
         self._texts = texts
@@ -145,7 +146,6 @@ class QuotedSource:
         for document, norms in enumerate(self._norms):
             matcher = SequenceMatcher(None, norms, spoken, autojunk=False)
             starts = {max(0, block.a - block.b) for block in matcher.get_matching_blocks()}
-            # A few words may have been left out or put in.
             for start, more in product(sorted(starts), range(-_MOVED, _MOVED + 1)):
                 window = norms[start : max(start, start + len(spoken) + more)]
                 same = SequenceMatcher(None, window, spoken, autojunk=False).ratio()
