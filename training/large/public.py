@@ -1,6 +1,6 @@
 """Answers of language models that people have judged, from sets of several publishers.
 
-    python -m training.large.public DATA WORK [--seed N]
+    python -m training.large.public DATA WORK [--without-unstated] [--seed N]
 
 Reads the publishers' files from DATA/public/NAME. Writes WORK/public_train.jsonl.xz and public_dev
 (a tenth of the sources). `sets.toml` has the licences.
@@ -23,7 +23,7 @@ from halldetect.reading.claims import read_claims
 from halldetect.reading.response import read_response
 from halldetect.reading.sources import read_source
 from training.large.answers import TASKS, ragtruth
-from training.large.data import rows, without_leaks, write
+from training.large.data import rows, unstated_names, without_leaks, write
 from training.large.sources import Claim, Passage, content, grouped, supported_looking
 from training.leaks import HeldOut, read
 
@@ -193,6 +193,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="the folder with `public` and the datasets")
     parser.add_argument("work", type=Path)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--without-unstated", action="store_true")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     held_out = HeldOut.load(options.data)
@@ -202,6 +203,8 @@ def main() -> None:
     parts: dict[str, list[dict[str, object]]] = {"train": [], "dev": []}
     dropped: Counter[str] = Counter()
     for load in SETS:
+        if options.without_unstated and load.__name__ in unstated_names():
+            continue
         found = grouped(load(options.data / "public" / load.__name__), load.__name__)
         found = [passage for passage in found if len(passage.text) <= LONGEST]
         for passage in without_leaks(found, held_out, dropped):
