@@ -18,26 +18,19 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from halldetect.reading.claims import Claim as ReadClaim
 from halldetect.reading.claims import read_claims
 from halldetect.reading.response import read_response
 from halldetect.reading.sources import read_source
 from training.large.answers import TASKS, ragtruth
 from training.large.data import rows, unstated_names, without_leaks, write
-from training.large.sources import Claim, Passage, content, grouped, supported_looking
+from training.large.sources import Claim, Passage, grouped, supported_looking
 from training.leaks import HeldOut, read
 
 Mark = tuple[int, int, str]  # start, end and the label of what it covers; "?" is unsure
 Rows = Iterator[tuple[str, str, Claim]]  # as `grouped` takes them
 LONGEST = 8000  # characters of a source: about 3,000 tokens of a record
 KINDS = {0: "C", 1: "N", 2: "?"}  # of spans: contradicts, cannot be checked, misleads
-_NO_PASSAGE = 71  # the place of the one answer of RefChecker whose passage the other file lacks
 _WITHOUT = frozenset({"id", "img", "logo", "flag", "timestamp", "periods", "standings", "icon"})
-
-
-def claims_in(text: str) -> list[ReadClaim]:
-    """Return the checkable claims of a response that stand in its text."""
-    return [claim for claim in read_claims(read_response(text)) if claim.span and not claim.problem]
 
 
 def agreed(
@@ -48,8 +41,10 @@ def agreed(
     A claim that nobody marked is entailed. One that a person, two judges and two fifths of the
     judges marked is not (one mark is enough if there is one judge). Others are left out.
     """
-    for claim in claims_in(text):
-        first, last = claim.span.start, claim.span.end  # type: ignore[union-attr]
+    for claim in read_claims(read_response(text)):
+        if claim.span is None or claim.problem is not None:
+            continue
+        first, last = claim.span.start, claim.span.end
         votes = [{label for start, end, label in marks if start < last and end > first}
                  for marks in (*people, *others)]  # fmt: skip
         kinds = Counter(label for vote in votes for label in vote)
@@ -75,31 +70,6 @@ def ragtruth_train(folder: Path) -> Rows:
                 # People overlooked some additions: trust unmarked claims in new words less.
                 sure = label != "E" or supported_looking(text, source, 0.5)
                 yield source, "", Claim(text, label, "answer", 1.0 if sure else 0.5)
-
-
-def refchecker(folder: Path) -> Rows:
-    """Yield answers of seven models to Dolly's questions; people judged triplets of their facts."""
-    contexts = (item["context"]["passages"].strip() for item in read(folder / "test.jsonl"))
-    passages = list(dict.fromkeys(contexts))
-    for path in sorted(folder.glob("dolly_*_answers.json")):
-        answers = [item for place, item in enumerate(read(path)) if place != _NO_PASSAGE]
-        for item, passage in zip(answers, passages, strict=True):
-            found = claims_in(item["response"])
-            labels: list[set[str]] = [set() for _ in found]
-            for fact in next(value for key, value in item.items() if key.endswith("_kg")):
-                words = content(" ".join(map(str, fact["triplet"])))
-                scores = [len(words & content(claim.text)) for claim in found]
-                for place, score in enumerate(scores):
-                    if score == max(scores) and score >= 0.6 * len(words):
-                        sure = fact["human_label"] == "Entailment" or scores.count(score) == 1
-                        labels[place].add(fact["human_label"][0] if sure else "?")
-            for claim, seen in zip(found, labels, strict=True):
-                new = content(claim.text) - content(passage)
-                if seen == {"E"}:
-                    yield passage, "", Claim(claim.text, "E", "answer")
-                # Other marked sentences often say what the passage says, only the triplet did not.
-                elif "N" in seen <= {"E", "N"} and len(new) >= 0.2 * len(content(claim.text)):
-                    yield passage, "", Claim(claim.text, "N", "answer")
 
 
 def _plain(value: Any) -> Any:
@@ -176,7 +146,7 @@ def lfqa(folder: Path) -> Rows:
                 yield documents[item["question_id"]], "", Claim(text, label, "answer")
 
 
-SETS: tuple[Callable[[Path], Rows], ...] = (ragtruth_train, refchecker, d2teval, quintd, lfqa)
+SETS: tuple[Callable[[Path], Rows], ...] = (ragtruth_train, d2teval, quintd, lfqa)
 
 
 def balanced(passage: Passage, rng: random.Random) -> Passage:
