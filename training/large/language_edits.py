@@ -16,7 +16,7 @@ WORDS = tomllib.loads((Path(__file__).parents[1] / "languages.toml").read_text(e
 UNSPACED = frozenset({"zh", "ja", "th"})
 _NUMBER = re.compile(r"(?<![\w.,:/-])\d+(?:[.,٫]\d+)*(?![\w:/-]|[.,]\d)")
 _SAFE_UNSPACED = re.compile(r"(?<![\dA-Za-z.,:/-])\d+(?:[.,]\d+)*(?![\dA-Za-z:/-]|[.,]\d)")
-NAME = re.compile(r"(?<=[a-zß-ÿ,] )[A-Z][A-Za-zÀ-ÿ'-]{3,}(?: [A-Z][A-Za-zÀ-ÿ'-]{2,})?")
+NAME = re.compile(r"(?<=[a-zß-ÿ,] )[A-Z][A-Za-zÀ-ÿ-]{3,}(?: [A-Z][A-Za-zÀ-ÿ-]{2,})?")
 
 
 def size(text: str, language: str) -> int:
@@ -73,10 +73,14 @@ def other_number(text: str, twin: str, passage: str, language: str, rng: random.
 def other_term(text: str, language: str, rng: random.Random) -> str:
     """Return the text with another month, weekday or country."""
     for names in rng.sample(terms(language), 3):
-        held = [name for name in names if len(name) > 2 - (language in UNSPACED) and re.search(
-            re.escape(name) if language in UNSPACED else rf"\b{re.escape(name)}\b", text)]  # fmt: skip
+        spaced = language not in UNSPACED
+        pattern = r"\b{}\b" if spaced else "{}"
+        held = [name for name in names if len(name) > (3 if spaced else 1)
+                and re.search(pattern.format(re.escape(name)), text)]  # fmt: skip
         if len(held) == 1:
-            return text.replace(held[0], rng.choice([name for name in names if name not in held]))
+            return text.replace(
+                held[0], rng.choice([name for name in names if name not in held]), 1
+            )
     return ""
 
 
@@ -94,6 +98,8 @@ def other_name(text: str, twin: str, pool: Sequence[str], rng: random.Random) ->
 def negated(text: str, language: str) -> str:
     """Return the text with a negation, or an empty one."""
     words = WORDS[language]
+    if size(text, language) > (70 if language in UNSPACED else 25):
+        return ""
     if re.search(words["negative"], text, re.I) or text.rstrip(' "”»」').endswith(("?", "？", "؟")):
         return ""
     for pattern, new in words["negate"]:
@@ -124,5 +130,6 @@ def edited(text: str, twin: str, english: str, passage: str, pool: Sequence[str]
     }
     for kind in rng.sample(list(made), len(made)):
         if (found := made[kind]()) and found != text:
-            return Claim(found, "notE" if kind == "name" else "C", f"lang_{kind}", 0.8)
+            label = "notE" if kind == "name" else "C"
+            return Claim(found, label, kind, 0.8 if kind == "number" else 0.65)
     return None

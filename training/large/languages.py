@@ -72,14 +72,21 @@ def pair(at: Sequence[int], first: Sequence[str], second: Sequence[str], english
         if claim and rng.random() < 0.75:
             passage.claims.append(claim)
         elif rng.random() < (0.5 if copied else 1):
-            passage.claims.append(Claim(second[place], "E", "lang_copy" if copied else
-                                        "lang_parallel", 0.5 if copied else 1.0))  # fmt: skip
+            passage.claims.append(Claim(second[place], "E", "copy" if copied else
+                                        "parallel", 0.5 if copied else 1.0))  # fmt: skip
     away = [place for place in range(len(second)) if place not in at
             and len(mine := content(english[place])) > 3 and len(mine & held) < 0.4 * len(mine)
             and size(second[place], two) >= (10 if two in UNSPACED else 5)]  # fmt: skip
     for place in rng.sample(away, min(len(away), 2)):
-        passage.claims.append(Claim(second[place], "N", "lang_elsewhere", 0.6))
+        passage.claims.append(Claim(second[place], "N", "elsewhere", 0.6))
     return passage if passage.claims else None
+
+
+def named(passage: Passage, one: str, two: str) -> Passage:
+    """Return a passage whose claims name the languages of passage and claim."""
+    for claim in passage.claims:
+        claim.kind = f"{claim.kind}_{one}_{two}"
+    return passage
 
 
 def news(folder: Path, rng: random.Random) -> Iterator[Passage]:
@@ -115,7 +122,7 @@ def news(folder: Path, rng: random.Random) -> Iterator[Passage]:
                                 "lang_ntrex")  # fmt: skip
                     if made:
                         made.title = document
-                        yield made
+                        yield named(made, one, two)
 
 
 def aligned(one: str, two: str) -> tuple[list[str], list[str]]:
@@ -147,12 +154,12 @@ def asked(paragraph: dict[str, Any], language: str, rng: random.Random, most: in
                  and not any(answer in one or one in answer for one in right[question])
                  and answer not in text]  # fmt: skip
         for given, label in ((right[question][:1], "E"), (sorted(set(wrong)), "notE")):
-            if not given or rng.random() < 0.35:
+            if not given or rng.random() < (0.45 if label == "E" else 0.2):
                 continue
             answer = rng.choice(given)
             made = language == "en" and statements.statement(text, answer, paragraph["context"])
             frame = rng.choice(WORDS[language]["quoted"])
-            yield Claim(made or frame.format(q=text, a=answer), label, "lang_qa", 0.8)
+            yield Claim(made or frame.format(q=text, a=answer), label, "qa", 0.8)
 
 
 def padded(text: str, others: Sequence[str], language: str, rng: random.Random) -> str:
@@ -166,7 +173,8 @@ def padded(text: str, others: Sequence[str], language: str, rng: random.Random) 
 
 def parallel_questions(folder: Path, rng: random.Random) -> Iterator[Passage]:
     """Yield XQuAD's paragraphs with statements, questions and sentences in two languages."""
-    data = {file.suffixes[0][1:]: json.loads(file.read_text(encoding="utf-8"))["data"]
+    # Some paragraphs begin with a byte order mark.
+    data = {file.suffixes[0][1:]: json.loads(file.read_text().replace("\\ufeff", ""))["data"]
             for file in sorted(folder.glob("xquad.*.json"))}  # fmt: skip
     for language in sorted(set(data) - {"en"}):
         for number, articles in enumerate(zip(data["en"], data[language], strict=True)):
@@ -178,16 +186,22 @@ def parallel_questions(folder: Path, rng: random.Random) -> Iterator[Passage]:
                     source, told = (english if side == "en" else other for side in (one, two))
                     text = padded(source["context"], texts[one != "en"], one, rng)
                     made = Passage(
-                        text, "lang_xquad", list(asked(told, two, rng)), f"xquad{number}"
+                        text, "lang_xquad", list(asked(told, two, rng, 3)), f"xquad{number}"
                     )
                     first, base = aligned(source["context"], english["context"])
                     second, _ = aligned(told["context"], english["context"])
                     if first and second:
+                        stray = rng.randrange(len(texts[0]))
+                        more = aligned(texts[0][stray], texts[two != "en"][stray])
+                        if texts[one != "en"][stray] in text:
+                            more = ([], [])
+                        at = range(len(first))
+                        second, base = second + more[1], base + more[0]
                         first = second if one == two else first
-                        drawn = pair(range(len(first)), first, second, base, (one, two), rng, "")
+                        drawn = pair(at, first, second, base, (one, two), rng, "")
                         made.claims += drawn.claims if drawn else []
                     if made.claims:
-                        yield made
+                        yield named(made, one, two)
 
 
 def questions(folder: Path, name: str, rng: random.Random) -> Iterator[Passage]:
@@ -203,7 +217,7 @@ def questions(folder: Path, name: str, rng: random.Random) -> Iterator[Passage]:
                     text = padded(one["context"], texts, language, rng)
                     claims = list(asked(one, language, rng))
                     title = article.get("title") or one["context"]
-                    found.append(Passage(text, "lang_qa", claims, title))
+                    found.append(named(Passage(text, "lang_qa", claims, title), language, language))
     found = [passage for passage in found if passage.claims]
     yield from rng.sample(found, min(most, len(found)))
 
@@ -231,7 +245,7 @@ def entailed(folder: Path, name: str, rng: random.Random) -> Iterator[Passage]:
                               row.get("gold_label") or row["label"]))  # fmt: skip
     for premise, claim, label in rng.sample(found, min(NLI[name][1], len(found))):
         if label in CODES and premise and claim:
-            claims = [Claim(claim.strip(), CODES[label], f"lang_nli_{NLI[name][0]}")]
+            claims = [Claim(claim.strip(), CODES[label], f"nli_{NLI[name][0]}_{NLI[name][0]}")]
             yield Passage(premise.strip(), "lang_nli", claims, premise)
 
 
@@ -245,19 +259,21 @@ def translated(folder: Path, rng: random.Random) -> Iterator[Passage]:
     english = lines("en")
     for language in TRANSLATED:
         other = lines(language)
-        for at in rng.sample(range(len(english)), 1000):
+        for at in rng.sample(range(len(english)), 900):
             if len(other[at]) < 3 or len(english[at]) < 3:
                 continue
-            sides = rng.choice([(other, other), (other, english), (english, other)])
-            premise, claim = sides[0][at][0], sides[1][at][1]
+            names = rng.choice([(language, language), (language, "en"), ("en", language)])
+            premise, claim = ((english if name == "en" else other)[at][side]
+                              for side, name in enumerate(names))  # fmt: skip
             label = CODES.get(english[at][2].strip())
             if label and other[at][2].strip() == english[at][2].strip():
-                made = Claim(_joined(claim), label, "lang_nli_translated", 0.6)
+                made = Claim(_joined(claim), label, f"nli_{names[0]}_{names[1]}", 0.6)
                 yield Passage(_joined(premise), "lang_nli", [made], english[at][0])
 
 
 def _joined(text: str) -> str:
-    return re.sub(r" (?=[.,;:!?)])|(?<=[(]) |(?<=\w['’]) ", "", text).strip()
+    text = text.replace('""', '"').strip('" ')
+    return re.sub(r" (?=[.,;:!?)'’])|(?<=[(]) |(?<=\w['’]) ", "", text)
 
 
 class Judged:
