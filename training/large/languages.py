@@ -48,7 +48,8 @@ TRANSLATED = ("nl", "pl", "cs", "sv", "da", "fi", "hu", "no")
 MOST = {True: 900, False: 350}  # characters of an unspaced passage, else words
 CODES = {
     "e": "E", "n": "N", "c": "C", "ent": "E", "neu": "N", "cnt": "C", "entailment": "E",
-    "neutral": "N", "contradiction": "C", "Entailment": "E", "Paraphrase": "E", "None": "notE",
+    "neutral": "N", "contradiction": "C", "contradictory": "C", "Entailment": "E",
+    "Paraphrase": "E", "None": "notE",
 }  # fmt: skip
 _ENDS = re.compile(r"(?<=[。！？])(?=\S)|(?<=[.!?।؟])[\"”»“)]?\s+(?=\S)")
 
@@ -77,7 +78,7 @@ def pair(at: Sequence[int], first: Sequence[str], second: Sequence[str], english
     away = [place for place in range(len(second)) if place not in at
             and len(mine := content(english[place])) > 3 and len(mine & held) < 0.4 * len(mine)
             and size(second[place], two) >= (10 if two in UNSPACED else 5)]  # fmt: skip
-    for place in rng.sample(away, min(len(away), 2)):
+    for place in rng.sample(away, min(len(away), rng.randint(1, 2))):
         passage.claims.append(Claim(second[place], "N", "elsewhere", 0.6))
     return passage if passage.claims else None
 
@@ -114,7 +115,7 @@ def news(folder: Path, rng: random.Random) -> Iterator[Passage]:
                     (language, other),
                     (language, language),
                 ]
-                for one, two in rng.sample(modes, 2):
+                for one, two in rng.sample(modes, words["modes"]):
                     sides = [mine if side == language else rng.choice(WORDS[side]["ntrex"])
                              for side in (one, two)]  # fmt: skip
                     sides[1] = twin if one == two else sides[1]
@@ -134,7 +135,7 @@ def aligned(one: str, two: str) -> tuple[list[str], list[str]]:
 
 def answers(question: dict[str, Any]) -> list[str]:
     """Return the distinct right answers."""
-    found = (re.sub(r"\s+", " ", item["text"]).strip(" .。") for item in question["answers"])
+    found = (re.sub(r"\s+", " ", item["text"]).strip(" .,;。，、،") for item in question["answers"])
     return [text for text in dict.fromkeys(found) if text]
 
 
@@ -182,7 +183,7 @@ def parallel_questions(folder: Path, rng: random.Random) -> Iterator[Passage]:
             texts = [[one["context"] for one in side] for side in sides]
             for english, other in zip(*sides, strict=True):
                 pairs = [("en", language), (language, "en"), (language, language)]
-                for one, two in rng.sample(pairs, 2):
+                for one, two in rng.sample(pairs, 3 if WORDS[language]["modes"] > 1 else 1):
                     source, told = (english if side == "en" else other for side in (one, two))
                     text = padded(source["context"], texts[one != "en"], one, rng)
                     made = Passage(
@@ -210,7 +211,8 @@ def questions(folder: Path, name: str, rng: random.Random) -> Iterator[Passage]:
     found = []
     for file in sorted(folder.iterdir()):
         raw = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-        for article in json.loads(raw)["data"]:
+        # JSQuAD separates titles from texts by a token.
+        for article in json.loads(raw.replace(b" [SEP] ", b"\\n"))["data"]:
             texts = [one["context"] for one in article["paragraphs"]]
             for one in article["paragraphs"]:
                 if size(one["context"], language) <= MOST[language in UNSPACED]:
