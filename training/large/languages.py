@@ -1,6 +1,6 @@
 """Build training groups in other languages from parallel texts, questions and NLI sets.
 
-    python -m training.large.languages DATA WORK [--seed N]
+    python -m training.large.languages DATA WORK [--seed N] [--without-unstated]
 
 DATA holds `public/NAME` (the sets of `LICENCES`), `datasets` and `nli` (what training must not
 see). Writes WORK/languages_train.jsonl.xz and languages_dev.jsonl.xz: a tenth of the documents.
@@ -76,7 +76,7 @@ def pair(at: Sequence[int], first: Sequence[str], second: Sequence[str], english
             passage.claims.append(Claim(second[place], "E", "copy" if copied else
                                         "parallel", 0.5 if copied else 1.0))  # fmt: skip
     away = [place for place in range(len(second)) if place not in at
-            and len(mine := content(english[place])) > 3 and len(mine & held) < 0.4 * len(mine)
+            and len(words := content(english[place])) > 3 and len(words & held) < 0.4 * len(words)
             and size(second[place], two) >= (10 if two in UNSPACED else 5)]  # fmt: skip
     for place in rng.sample(away, min(len(away), rng.randint(1, 2))):
         passage.claims.append(Claim(second[place], "N", "elsewhere", 0.6))
@@ -301,13 +301,17 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("work", type=Path)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--without-unstated", action="store_true")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     public = options.data / "public"
+    if missing := [name for name in LICENCES if not (public / name).is_dir()]:
+        parser.error(f"{public} lacks {', '.join(missing)}")
     found = [*news(public / "ntrex", rng), *parallel_questions(public / "xquad", rng)]
     for name in QUESTIONS:
         found += questions(public / name, name, rng)
-    for name in NLI:
+    stated = [name for name in NLI if not LICENCES[name].startswith("none")]
+    for name in stated if options.without_unstated else NLI:
         found += entailed(public / name, name, rng)
     found += translated(public / "mnli_translated", rng)
     judged, dropped = Judged(options.data / "datasets" / "memerag"), Counter[str]()
