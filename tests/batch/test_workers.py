@@ -26,9 +26,7 @@ from tests.support.tiny_qwen import write_tiny
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
 
-MILL = "The mill of Arlen was built in 1790 by two brothers. It burnt down in 1804. None was hurt."
-    "The mill of Arlen was built in 1790 by two brothers. It burnt down in 1804. Nobody was hurt."
-)
+MILL = "The mill of Arlen was built in 1790 by two brothers. It burnt down in 1804. No one died."
 FERRY = "A ferry crosses the lake at noon. It carries twelve cars, and it stops for the winter."
 ROWS = [
     {"source": MILL, "response": "Two brothers built the mill. It burnt down in 1850."},
