@@ -23,8 +23,9 @@ from halldetect.errors import CheckError, HallDetectError, InputError, ModelErro
 from halldetect.verification.devices import on_gpu
 from halldetect.verification.verifiers.onnx import physical_cores
 
-# Workers whose questions are answered together, and threads that answer.
-_TOGETHER, _THREADS = 4, 2
+# Threads that answer, and pairs that a worker asks for at once, more or less: so many workers are
+# answered together that the verifier gets as many pairs as it wants.
+_THREADS, _PAIRS = 2, 64
 
 # Checks and writes a part.
 Check = Callable[[Part], Any]
@@ -85,6 +86,7 @@ class _Pool:
         self.busy: list[Connection] = []
         self._asks = [asks for _, _, asks, _ in pipes]
         self._compute: Compute = verifier.compute
+        self._together = max(1, verifier.pairs_at_once // _PAIRS)
         self._lock = Lock()
         ends = [end for of_worker in pipes for end in of_worker]
         self._processes = [
@@ -154,7 +156,7 @@ class _Pool:
         with self._lock:
             asked: list[tuple[Connection, Sequence[Any]]] = []
             while self._asks and not asked:
-                for pipe in wait(self._asks)[:_TOGETHER]:
+                for pipe in wait(self._asks)[: self._together]:
                     assert isinstance(pipe, Connection)
                     try:
                         asked.append((pipe, pipe.recv()))
