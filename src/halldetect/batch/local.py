@@ -21,6 +21,7 @@ from halldetect.batch.resume import (
     require_same_settings,
     write_failed,
 )
+from halldetect.batch.workers import check_in_workers, worker_count
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import HallDetectError, InputError, described
@@ -92,11 +93,22 @@ def run_local(
 
     `stop` and `progress` are called after each part; a run ends early if `stop` returns True.
     """
-    checker = RowChecker(detector, cache or ReportCache.disabled(), job)
+    kept = cache or ReportCache.disabled()
+    count = 0 if job.target == STANDARD_STREAM else worker_count(detector)
 
     def parts(folder: PartsFolder) -> Generator[tuple[WrittenPart, float | None], None, None]:
-        for part, fraction in _input_parts(job, detector.configuration, folder.part_rows):
-            yield write_part(part, folder, checker.results), fraction
+        def make_check(cache: ReportCache) -> Callable[[Part], WrittenPart]:
+            checker = RowChecker(detector, cache, job)
+            return lambda part: write_part(part, folder, checker.results)
+
+        given = _input_parts(job, detector.configuration, folder.part_rows)
+        if count > 1:
+            make = lambda: make_check(kept.reopened())  # noqa: E731
+            yield from check_in_workers(detector.verifier, given, make, count)
+            return
+        check = make_check(kept)
+        for part, fraction in given:
+            yield check(part), fraction
 
     return run_parts(job, run_settings(detector), job.batch_size, parts, stop, progress)
 

@@ -122,6 +122,7 @@ class Classifier:
         self._encoder = encoder
         self._limit = limit
         self.max_tokens = limit - encoder.special_tokens
+        self.compute = self._run_all  # worker processes ask another process instead
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, special tokens not counted."""
@@ -138,7 +139,7 @@ class Classifier:
             raise ModelError(
                 f"{self._name}: a pair has {longest} tokens, the model reads {self._limit}"
             )
-        return self._run_all(encoded)
+        return self.compute(encoded)
 
     def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         raise NotImplementedError
