@@ -13,9 +13,7 @@ from halldetect.errors import InputError
 from halldetect_bench.cli.results import read_tables
 from halldetect_bench.packed import pack
 from halldetect_bench.predictions import Results, open_predictions, read_all
-from halldetect_bench.report.blocks import markdown
-from halldetect_bench.report.csv_files import csv_files
-from halldetect_bench.report.summary import summary_blocks
+from halldetect_bench.report import csv_files, summary
 from tests.support.bench_fakes import COST, make_results
 
 GOLD: list[bool | None] = [True, False] * 20
@@ -73,7 +71,7 @@ def test_the_report_is_equal_and_has_no_words(tmp_path: Path) -> None:
         text = lzma.decompress(path.read_bytes()).decode()
         assert not any(word in text for word in ("Ann", "race", "Bob", "slept", "Zzz"))
     one, two = (read_tables(folder, samples=20) for folder in (before, tmp_path / "out"))
-    assert markdown(summary_blocks(one)) == markdown(summary_blocks(two))
+    assert summary(one) == summary(two)
     assert csv_files(one) == csv_files(two)
     assert "0.667" not in csv_files(one)["ablations.csv"]
 

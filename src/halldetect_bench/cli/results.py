@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from halldetect_bench.stats.tables import Tables
 
 REPORT = """\
-Write the report of a folder of results: results.md, a page results.html, and every table as CSV
-in results/. A file `settings.toml` in the folder may say which weights the report is about.
+Write the report of a folder of results: results.md, and every table as CSV in results/. A file
+`settings.toml` in the folder may say which weights the report is about.
 """
 REPRODUCE = """\
 Run the methods behind a folder of results again, on the same rows with the same settings, and
@@ -71,16 +71,12 @@ def add_reproduce(actions: Any) -> None:
 
 def run_report(arguments: argparse.Namespace) -> int:
     """Write the report of a folder of results."""
-    from halldetect_bench.report.blocks import markdown, page
-    from halldetect_bench.report.csv_files import csv_files
-    from halldetect_bench.report.full_page import page_blocks
-    from halldetect_bench.report.summary import summary_blocks, with_block
+    from halldetect_bench.report import csv_files, summary, with_block
 
     tables = read_tables(arguments.results, arguments.against, arguments.samples)
     out = arguments.out or arguments.results
     texts = {
-        out / "results.md": markdown(summary_blocks(tables)),
-        out / "results.html": page(page_blocks(tables), "HallDetect: results"),
+        out / "results.md": summary(tables),
         **{out / "results" / name: text for name, text in csv_files(tables).items()},
     }
     if arguments.readme is not None:

@@ -172,16 +172,6 @@ class Evidence:
                 return label
         return None
 
-    def label_like(self, header: Header) -> str | None:
-        """Return the method with the same name, verifier and language model as a file."""
-
-        def models(one: Header) -> list[object]:
-            roles = ("verifier", "llm", "extractor")
-            return [one.method["name"], *(model_of(one.method, role) for role in roles)]
-
-        wanted = models(header)
-        return next((name for name in self.methods if models(self.headers[name]) == wanted), None)
-
     def ablation(self, extractor: str, verifier: str) -> Mapping[Variant, Scores]:
         """Return the scores of every variant of an ablation; empty if it was not run."""
         key = (extractor, verifier)

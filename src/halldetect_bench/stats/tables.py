@@ -12,11 +12,10 @@ from halldetect_bench.stats.growth import growth
 from halldetect_bench.stats.resampling import COMPARED, THRESHOLD, Figure
 
 Cell = str | int | float | Figure | None
-# The titles of the tables that are on the page and in CSV files.
+# The titles of tables.
 ABLATIONS = ("claims", "verifier", "granularities", "scoring", "datasets", "rows", *COMPARED)
 SIZES = ("by", "size", "rows", "datasets", "AUROC", "pairs", "verifier tokens")
 KINDS = ("dataset", "kind", "rows", "recall")
-DIFFERENCES = ("method", "dataset", *COMPARED)
 
 
 class Tables:
@@ -52,7 +51,7 @@ class Tables:
 
     @cached_property
     def differences(self) -> list[list[Cell]]:
-        """The differences to the reference, means first, with the columns DIFFERENCES."""
+        """The differences to the reference, means first, by method and dataset."""
         return [
             [method, dataset, *(one[name] for name in COMPARED)]
             for method, compared in self.comparisons.items()
