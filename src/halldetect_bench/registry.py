@@ -20,7 +20,6 @@ from halldetect_bench.datasets.edited_texts import HALUEVAL_TASKS, SUMMEDITS_DOM
 from halldetect_bench.datasets.labelled_rows import Loaded, join
 from halldetect_bench.datasets.labelled_summaries import DEFACTO_SPLITS
 from halldetect_bench.datasets.readers import Loader
-from halldetect_bench.methods.ablation import SENTENCES, Ablation
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
 from halldetect_bench.methods.method import Method
 from halldetect_bench.methods.pairwise import (
@@ -176,12 +175,6 @@ def _one_prompt(run: RunModels) -> Method:
     return OnePrompt(verifier)
 
 
-def ablation(run: RunModels, extractor: str | None = None) -> Method:
-    """Return the ablation with the claims of an extractor; by default that of the run."""
-    name = extractor or run.options.extractor or SENTENCES
-    return Ablation(None if name == SENTENCES else run.extractor(name), run.verifier)
-
-
 METHODS: dict[str, MethodEntry] = {
     entry.name: entry
     for entry in (
@@ -211,6 +204,5 @@ METHODS: dict[str, MethodEntry] = {
             lambda run: EmbeddingDivergence(run.embedder),
         ),
         MethodEntry("rouge-l", "words in common, in order", "nothing", lambda run: RougeL()),
-        MethodEntry("ablation", "see `bench ablate`", "verifier, extractor", ablation),
     )
 }

@@ -12,7 +12,7 @@ from halldetect_bench.stats.cost import COUNTED, MeanCost
 from halldetect_bench.stats.evidence import Evidence, Scope, is_labelled_by_people
 from halldetect_bench.stats.resampling import COMPARED, METRICS, THRESHOLD, Figure
 from halldetect_bench.stats.selection import Settings, weights_of
-from halldetect_bench.stats.tables import ABLATIONS, KINDS, SIZES, Cell, Tables
+from halldetect_bench.stats.tables import KINDS, SIZES, Cell, Tables
 
 MAX_LINES = 150
 # These keep the report below that limit.
@@ -299,7 +299,8 @@ def readme_block(tables: Tables) -> str:
     worth = next((one.text for one in tables.answers if "decomposition" in one.question), "")
     # The first sentence is about the default.
     text = f"{worth.partition('. ')[0].rstrip('.')}."
-    return f"{table(['', 'method', *SHOWN], rows)}\n\n{' '.join(filter(None, [text, newer_weights(evidence.settings)]))}"
+    said = " ".join(filter(None, [text, newer_weights(evidence.settings)]))
+    return f"{table(['', 'method', *SHOWN], rows)}\n\n{said}"
 
 
 def csv_files(tables: Tables) -> dict[str, str]:
@@ -311,7 +312,6 @@ def csv_files(tables: Tables) -> dict[str, str]:
             ["rows of", "dataset", "method", "rows", *METRICS], _quality(tables), METRICS
         ),
         "differences.csv": _csv(["method", "less", "dataset", *COMPARED], differences),
-        "ablations.csv": _csv(ABLATIONS, tables.ablations),
         "sizes.csv": _csv(SIZES, tables.sizes),
         "kinds.csv": _csv(KINDS, tables.kinds),
         "cost.csv": _csv(

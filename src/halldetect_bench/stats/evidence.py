@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError, InputError
-from halldetect_bench.methods.ablation import Ablation, Variant, ablation_scores
 from halldetect_bench.predictions import Header, Prediction, Results
 from halldetect_bench.stats.method_labels import method_labels
 from halldetect_bench.stats.resampling import (
@@ -107,11 +106,11 @@ class Evidence:
         timed = replace(self.settings, min_rows=1)
         self.latency = {name: select(found, timed).kept for name, found in (latency or {}).items()}
         chosen = select(results, self.settings)
-        self.ablations = tuple(one for one in chosen.kept if _name(one) == Ablation.name)
-        plain = [one for one in chosen.kept if _name(one) != Ablation.name]
-        self.labels = method_labels(one.header for one in plain)
+        self.labels = method_labels(one.header for one in chosen.kept)
         rank = {name: at for at, name in enumerate(order)}
-        plain.sort(key=lambda one: (rank.get(_name(one), len(rank)), self._label(one)))
+        plain = sorted(
+            chosen.kept, key=lambda one: (rank.get(_name(one), len(rank)), self._label(one))
+        )
         at = {name: place for place, name in enumerate(datasets)}
         names = {one.header.dataset for one in chosen.kept}
         self.datasets = tuple(sorted(names, key=lambda name: (at.get(name, len(at)), name)))
@@ -133,14 +132,12 @@ class Evidence:
             self.scores[label][name] = known
         self._known_rows: dict[tuple[str, frozenset[str]], Rows] = {}
         self._known_figures: dict[tuple[int, int], tuple[dict[str, Values], object]] = {}
-        self._ablated: dict[tuple[str, str], dict[Variant, Scores]] = {}
 
     def _label(self, one: Results) -> str:
         return self.labels[one.header.digest]
 
     def _reference(self, wanted: str | None) -> str:
         if not self.methods:
-            # A folder with ablations only has no method to compare with.
             return ""
         if wanted is not None:
             for label in self.methods:
@@ -171,13 +168,6 @@ class Evidence:
             if verifier and method["name"] == name and model_of(method, "verifier") == verifier:
                 return label
         return None
-
-    def ablation(self, extractor: str, verifier: str) -> Mapping[Variant, Scores]:
-        """Return the scores of every variant of an ablation; empty if it was not run."""
-        key = (extractor, verifier)
-        if key not in self._ablated:
-            self._ablated[key] = ablation_scores(self.ablations, *key)
-        return self._ablated[key]
 
     @cached_property
     def on_shared_rows(self) -> Scope:
