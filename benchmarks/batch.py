@@ -27,7 +27,7 @@ from typing import Any
 from benchmarks.machine import processor
 from halldetect import Detector, __version__
 from halldetect.batch.cache import ReportCache
-from halldetect.batch.job import Job, Level
+from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
 from halldetect.batch.results import RowCounts
@@ -204,7 +204,7 @@ def flat(folder: Path, rows: int) -> dict[str, Any]:
     source = write_rows(folder / "in.jsonl", given)
     detector = Detector(verifier=Words())
     watch = MemoryWatch(max(rows // 10, 1))
-    job = Job(source, str(folder / "out.jsonl"), level=Level.CLAIM, batch_size=512)
+    job = Job(source, str(folder / "out.jsonl"), batch_size=512)
     used = time.process_time()
     cache = ReportCache(None, run_settings(detector))
     outcome = run_local(detector, job, cache=cache, progress=watch)
