@@ -41,15 +41,7 @@ def assert_grounded(
     threshold: float | None = None,
     detector: Detector | None = None,
 ) -> Report:
-    """Raise AssertionError unless a response is backed by its source.
-
-    Args:
-        response: the text to check.
-        source: the source of the response, as for `halldetect.check`.
-        question: the question; an answer that refers to it is judged with it.
-        threshold: a response is hallucinated from this score on; default: that of the detector.
-        detector: the detector to use; the default one if None.
-    """
+    """Raise AssertionError unless a response is backed by its source; see `Detector.check`."""
     from halldetect.detector import default_detector
 
     __tracebackhide__ = True

@@ -79,10 +79,7 @@ class RememberingVerifier:
 class Repairer:
     """Repairs responses with one detector.
 
-    Args:
-        detector: Checks the texts.
-        max_rounds: Rounds of changes before every failing sentence is removed.
-        steps: The methods to try before a sentence is removed, in order.
+    After `max_rounds` every failing sentence is removed; before that, `steps` are tried in order.
     """
 
     def __init__(

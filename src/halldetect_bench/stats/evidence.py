@@ -76,15 +76,10 @@ class Compared:
 class Evidence:
     """The results in the tables, in order, and the files that were left out.
 
-    Args:
-        results: the results of `read_all`.
-        settings: the settings of their folder.
-        order, datasets: the names of methods and datasets in the order of the tables; others come
-            last.
-        reference: the label or name of the method to compare with; by default the `halldetect`
-            nearest to the default configuration, or else the first.
-        samples: the number of bootstrap samples.
-        latency: the results of rows that were scored one at a time, by the name of their folder.
+    `order` and `datasets` name methods and datasets in the order of the tables; others come last.
+    All are compared with `reference`, the label or name of a method; by default the `halldetect`
+    nearest to the default configuration, or else the first. `latency` has the results of rows that
+    were scored one at a time, by the name of their folder.
     """
 
     def __init__(

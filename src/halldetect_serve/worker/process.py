@@ -45,19 +45,13 @@ _EXCERPT_CHARACTERS = 120
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Pairs to check together with the same options.
-
-    Attributes:
-        watch: True if the caller wants events during the check.
-        repair: True to repair the responses, False to check them.
-        judge_from: offset in the response where the checked part begins; the rest is context.
-    """
+    """Pairs to check together with the same options."""
 
     configuration: Configuration
     pairs: tuple[Pair, ...]
-    watch: bool = False
+    watch: bool = False  # send events during the check
     repair: bool = False
-    judge_from: int = 0
+    judge_from: int = 0  # where the checked part of the response begins; the rest is context
 
 
 @dataclass(frozen=True, slots=True)
