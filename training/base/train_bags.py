@@ -79,12 +79,7 @@ def save(model: Encoder, folder: Path, outcome: dict[str, Any], options: Any) ->
 
 
 def answers_in(folder: Path, count: int) -> np.ndarray:
-    """Return the answers of the large verifier for `count` claims; NaN without an answer.
-
-    Args:
-        folder: the output of `training.large.label`; it may be incomplete.
-        count: the number of claims in its input file.
-    """
+    """Return the answers of the large verifier for `count` claims; NaN without an answer."""
     found = np.full((count, 3), np.nan, np.float32)
     for part in sorted(folder.glob("labels_*.npz")):
         if not part.name.endswith(".partial.npz"):
@@ -107,10 +102,8 @@ class Known:
 def known(labels: np.ndarray, folder: Path, mix: float) -> Known:
     """Return labels (`bags.CODES`) and answers of the large verifier as targets.
 
-    Args:
-        labels: the label of each claim.
-        folder: the output of `training.large.label`; it may be incomplete.
-        mix: the weight of an answer if the claim also has a label.
+    `folder` may hold answers for some claims only; `mix` is the weight of an answer if the claim
+    also has a label.
     """
     answers = answers_in(folder, len(labels))
     asked = ~np.isnan(answers[:, 0])

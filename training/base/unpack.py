@@ -2,8 +2,7 @@
 
     python -m training.base.unpack src/halldetect/weights/base WORK/base
 
-The weights stay rounded, and a temperature folded into the last layer stays there
-(`to_hf --temperature 1`).
+The weights stay rounded.
 """
 
 from __future__ import annotations
