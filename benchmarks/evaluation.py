@@ -35,7 +35,6 @@ DATASETS = (
     "wice",
     "pubmedqa",
     "bump",
-    "adversarial:qags-cnndm",
 )
 ON_BASE = ("halldetect", "nli-only", "minicheck", "alignscore", "summac-zs", "summac-conv")
 ON_LARGE = ("halldetect", "nli-only", "one-prompt")

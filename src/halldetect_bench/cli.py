@@ -122,13 +122,12 @@ def add(commands: Any) -> None:
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Print every dataset and method."""
-    from halldetect_bench.registry import ADVERSARIAL, DATASETS, METHODS, USER_FILE
+    from halldetect_bench.registry import DATASETS, METHODS, USER_FILE
 
     lines = ["DATASETS (name, folder under --data)"]
     width = max(map(len, DATASETS))
     lines += [f"  {item.name.ljust(width)}  {item.folder}/" for item in DATASETS.values()]
     lines += [f"  {USER_FILE}FILE".ljust(width + 4) + "rows of your own"]
-    lines += [f"  {ADVERSARIAL}NAME".ljust(width + 4) + "faithful rows of NAME, each made wrong"]
     lines += ["", "METHODS (name, needs, what it is)"]
     width = max(map(len, METHODS))
     needs = max(len(item.needs) for item in METHODS.values())

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from halldetect.errors import InputError
 from halldetect_bench.stats.answers import gain
 from halldetect_bench.stats.cost import COUNTED, MeanCost
-from halldetect_bench.stats.evidence import Evidence, Scope, is_labelled_by_people
+from halldetect_bench.stats.evidence import Evidence, Scope
 from halldetect_bench.stats.resampling import COMPARED, METRICS, THRESHOLD, Figure
 from halldetect_bench.stats.selection import Settings, weights_of
 from halldetect_bench.stats.tables import KINDS, SIZES, Cell, Tables
@@ -64,8 +64,7 @@ def _how(evidence: Evidence) -> str:
         "Written by `halldetect bench report`. Hallucinated is the positive class; balanced "
         f"accuracy and F1 are at the threshold {THRESHOLD}, which was fitted on none of these "
         f"datasets. In brackets: 95 % intervals ({evidence.samples:,} bootstrap samples of "
-        f"documents). {_weights(evidence)}A mean counts each dataset the same and leaves out sets "
-        "made by edits."
+        f"documents). {_weights(evidence)}A mean counts each dataset the same."
     )
 
 
@@ -160,8 +159,6 @@ def _matrix(evidence: Evidence) -> list[str]:
     told = [f"{name}: {trained[name]}" for name in scope.rows if name in trained]
     if told:
         text += f" {TRAINED} Siblings of the dataset were trained on ({'; '.join(told)})."
-    if any(not is_labelled_by_people(name) for name in scope.rows):
-        text += " `adversarial` sets are faithful responses with edits of our own."
     return ["## By dataset", text, table(["", *titles], rows)]
 
 

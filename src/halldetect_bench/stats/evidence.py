@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 # The scores of a method: by dataset, then by the id of the row.
 Scores = Mapping[str, Mapping[str, float]]
-# Datasets made by editing faithful responses.
-EDITED = "adversarial:"
 # Options that do not change a score.
 _INERT = ("threads", "device", "fallback", "max_source", "max_response", "knowledge")
 
@@ -39,7 +37,7 @@ class Scope:
     """Methods on the same rows of each dataset.
 
     `measured` has every metric of a dataset and method on all samples. The means are over the
-    `shared` datasets: those of the reference that people labelled.
+    `shared` datasets: those of the reference.
     """
 
     methods: tuple[str, ...]
@@ -66,7 +64,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Figures by metric: `means` over `rows` that people labelled, and those of each dataset."""
+    """Figures by metric: `means` over `rows`, and those of each dataset."""
 
     rows: int
     means: Mapping[str, Figure]
@@ -196,9 +194,7 @@ class Evidence:
         shared = tuple(
             name
             for name, found in rows.items()
-            if is_labelled_by_people(name)
-            and (name, self.reference) in measured
-            and 0 < found.hallucinated < len(found.ids)
+            if (name, self.reference) in measured and 0 < found.hallucinated < len(found.ids)
         )
         return Scope(methods, rows, measured, shared)
 
@@ -241,26 +237,17 @@ class Evidence:
             found[dataset] = {
                 name: after[name] - before[0][name] if before else after[name] for name in METRICS
             }
-            count += len(rows.ids) if is_labelled_by_people(dataset) else 0
+            count += len(rows.ids)
         if not found:
             return None
-        under = [one for name, one in found.items() if is_labelled_by_people(name)]
         return Compared(
             count,
-            {
-                name: figure(mean([one[name] for one in under or list(found.values())]))
-                for name in METRICS
-            },
+            {name: figure(mean([one[name] for one in found.values()])) for name in METRICS},
             {
                 dataset: {name: figure(values) for name, values in one.items()}
                 for dataset, one in found.items()
             },
         )
-
-
-def is_labelled_by_people(dataset: str) -> bool:
-    """Return True if a dataset counts in a mean; sets made by our own edits do not."""
-    return not dataset.startswith(EDITED)
 
 
 def _name(one: Results) -> str:
