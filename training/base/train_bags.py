@@ -301,7 +301,7 @@ def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
-    parser.add_argument("--start", nargs="+", required=True, help="students; their mean is taken")
+    parser.add_argument("--start", required=True, help="the student to start from")
     parser.add_argument("--taught", type=Path, required=True, help="answers of the large verifier")
     parser.add_argument("--out", required=True)
     parser.add_argument("--seconds", type=float)
@@ -333,12 +333,7 @@ def main() -> None:
         f"{answered:,} answers",
         flush=True,
     )
-    models = [Encoder.load(options.work / name, dropout=options.dropout) for name in options.start]
-    states = [item.state_dict() for item in models]
-    model = models[0]
-    model.load_state_dict(
-        {name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]}
-    )
+    model = Encoder.load(options.work / options.start, dropout=options.dropout)
     torch.manual_seed(options.seed)
     (options.work / options.out).mkdir(exist_ok=True)
     outcome = train(model, bags, targets, options)

@@ -32,17 +32,11 @@ def student(folder: Path) -> Encoder:
 
     file = folder / "model.onnx"
     model = onnx.load(str(file), load_external_data=False)
-    stored = {
+    stored: Arrays = {
         item.name: numpy_helper.to_array(item)
         for item in model.graph.initializer
         if item.data_location != onnx.TensorProto.EXTERNAL
-    }
-    return student_of(stored, packed_beside(file))
-
-
-def student_of(stored: Arrays, packed: Path) -> Encoder:
-    """Return the encoder of a shipped model's arrays, by name, and of its packed file."""
-    stored = stored | dict(unpacked(packed))
+    } | dict(unpacked(packed_beside(file)))
     state: Arrays = {
         name.removeprefix("model."): value
         for name, value in stored.items()
