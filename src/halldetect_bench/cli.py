@@ -60,16 +60,15 @@ def _list(help: str) -> dict[str, Any]:
     return {**value("NAME,...", help, _names), "action": "extend"}
 
 
-_DEVICE = value(
-    None,
-    "run language models in PyTorch on this device; default: in llama.cpp",
-    choices=("cpu", "cuda"),
-)
 _ROWS = {
     "--data": file("the folder of the datasets; default: HALLDETECT_DATA", "DIR"),
     "--limit": value("N", "rows per dataset, a random sample; default: all", int),
     "--batch": value("N", "rows per call of a method", int, 1),
-    "--device": _DEVICE,
+    "--device": value(
+        None,
+        "run language models in PyTorch on this device; default: in llama.cpp",
+        choices=("cpu", "cuda"),
+    ),
     "--quiet": switch("no notices and no progress on standard error"),
 }
 _RUN = {

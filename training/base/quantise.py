@@ -113,7 +113,7 @@ class _Graph:
         assert table is not None
         width = table.shape[1]
         if width % (2 * block):
-            raise ValueError(f"{name}: its width {width} is no multiple of {2 * block}")
+            raise ValueError(f"{name}: its width {width} must be a multiple of {2 * block}")
         codes, scales, zeros = int4_blocks(table, block)
         blocks = width // block
         grouped = self.constant(f"{name}_blocks", np.array([-1, blocks, block], np.int64))
