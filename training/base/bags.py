@@ -50,24 +50,15 @@ Group = dict[str, Any]
 
 @dataclass
 class Bags:
-    """Pairs of windows and claims in the order of their claims.
+    """Pairs of windows and claims in the order of their claims."""
 
-    Attributes:
-        ids, offsets: the tokens of all pairs in one array.
-        first: the first pair of each claim, and the number of pairs.
-        scales: per pair, 1 for a page, 2 for a short window (a set of bits).
-        whole: per pair, True if the window is the whole source.
-        labels: the label of each claim, by `CODES`.
-        digest: sha256 of the claims, one per line.
-    """
-
-    ids: np.ndarray
+    ids: np.ndarray  # the tokens of all pairs
     offsets: np.ndarray
-    first: np.ndarray
-    scales: np.ndarray
-    whole: np.ndarray
-    labels: np.ndarray
-    digest: np.ndarray
+    first: np.ndarray  # the first pair of each claim, and the number of pairs
+    scales: np.ndarray  # per pair, 1 for a page, 2 for a short window (a set of bits)
+    whole: np.ndarray  # per pair, True if the window is the whole source
+    labels: np.ndarray  # of the claims, by `CODES`
+    digest: np.ndarray  # sha256 of the claims, one per line
 
     @classmethod
     def load(cls, path: Path) -> Bags:

@@ -12,8 +12,8 @@ from typing import Any
 from halldetect import __version__
 from halldetect.batch.cache import ReportCache, without_cost
 from halldetect.batch.formats import STANDARD_STREAM
-from halldetect.batch.job import Job, Level, Part, Row, input_files, read_parts, require_columns
-from halldetect.batch.results import Outcome, RowCounts, count_results, read_results, row_results
+from halldetect.batch.job import Job, Part, Row, input_files, read_parts, require_columns
+from halldetect.batch.results import Outcome, RowCounts, count_results, read_results, row_result
 from halldetect.batch.resume import (
     PartsFolder,
     StandardOutput,
@@ -129,11 +129,10 @@ def counts_of_finished(job: Job, configuration: Configuration) -> RowCounts:
     """Return the counts of a finished file; raise InputError if its results are of other rows."""
     counts = RowCounts()
     current = {"configuration": configuration.to_dict()}
-    results = (item for item in read_results(job.out) if item.get("claim") in (None, 1))
     rows = (row for part, _ in _input_parts(job, configuration, 32) for row in part.rows)
-    for number, (row, result) in enumerate(zip_longest(rows, results), start=1):
+    for number, (row, result) in enumerate(zip_longest(rows, read_results(job.out)), start=1):
         is_same = row is not None and result is not None and result["input"] == row.digest()
-        if not is_same or ("claim" in result) != (job.level is Level.CLAIM):
+        if not is_same:
             raise InputError(
                 f"cannot resume: row {number} of the input is not the one that {job.target!r} has "
                 "a result of; give the same input again, or begin again with --overwrite"
@@ -183,7 +182,7 @@ class RowChecker:
             for row, outcome in zip(block, self._outcomes(block), strict=True):
                 if self.job.strict and row.problem is not None:
                     raise InputError(f"row {row.id}: {row.problem} (--strict stops here)")
-                results += row_results(row, outcome, self.job.level)
+                results.append(row_result(row, outcome))
         return results
 
     def _outcomes(self, rows: Sequence[Row]) -> list[Outcome]:

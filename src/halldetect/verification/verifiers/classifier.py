@@ -112,8 +112,7 @@ def reading_limit(*configurations: Mapping[str, Any]) -> int:
 class Classifier:
     """A verifier that encodes texts in this process; subclasses add `_run_all`.
 
-    Attributes:
-        max_tokens: the longest premise and hypothesis together, special tokens not counted.
+    `max_tokens` is the longest premise and hypothesis together, special tokens not counted.
     """
 
     def __init__(self, name: str, encoder: PairEncoder | WordPieceEncoder, limit: int) -> None:

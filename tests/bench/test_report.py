@@ -1,23 +1,17 @@
-"""The report: what the short one says, the page, the CSV files, the block of the README."""
+"""The report: what the short one says, the CSV files, the block of the README."""
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from halldetect.cli import main
 from halldetect.errors import InputError
 from halldetect_bench.predictions import Results, open_predictions
-from halldetect_bench.report import charts
-from halldetect_bench.report.blocks import Chart, Heading, Listing, Paragraph, Table, markdown, page
-from halldetect_bench.report.csv_files import csv_files
-from halldetect_bench.report.full_page import page_blocks
-from halldetect_bench.report.summary import BEGIN, END, MAX_LINES, summary_blocks, with_block
+from halldetect_bench.report import BEGIN, END, MAX_LINES, csv_files, summary, with_block
 from halldetect_bench.stats.evidence import Evidence
 from halldetect_bench.stats.selection import Settings
 from halldetect_bench.stats.tables import Tables
@@ -42,7 +36,7 @@ def tables(results: list[Results], settings: Settings | None = None, **more: obj
 
 
 def text_of(results: list[Results], settings: Settings | None = None) -> str:
-    return markdown(summary_blocks(tables(results, settings)))
+    return summary(tables(results, settings))
 
 
 def test_the_short_report() -> None:
@@ -85,7 +79,7 @@ def test_it_stays_short_whatever_there_is() -> None:
         for machine in ("latency-cpu", "latency-gpu")
     }
     made = tables([*many, *reasons], Settings(min_rows=30), latency=alone)
-    text = markdown(summary_blocks(made))
+    text = summary(made)
     assert text.count("\n") <= MAX_LINES - 14  # room for the answers
     assert "method-00" in text  # the reference, although it is the worst
 
@@ -98,7 +92,7 @@ def test_the_cost_table_lists_machines_side_by_side() -> None:
         "latency-cpu": [alone("halldetect", 0.5), alone("minicheck", 0.25)],
         "latency-gpu": [alone("halldetect", 0.125)],
     }
-    text = markdown(summary_blocks(tables(FOUND, latency=machines)))
+    text = summary(tables(FOUND, latency=machines))
     assert "| a | halldetect | 0 | 40 | 0.500 | – | 40 | 0.125 | – |" in text
     assert "| a | minicheck | 0 | 40 | 0.250 | – | – | – | – |" in text
 
@@ -144,41 +138,6 @@ def test_the_block_of_the_readme() -> None:
         with_block("nothing", made)
 
 
-def test_curves_agree_with_scikit_learn() -> None:
-    from sklearn.metrics import precision_recall_curve, roc_curve  # slow to import
-
-    gold, scores = np.array([True, False, True, False]), np.array([0.9, 0.6, 0.6, 0.1])
-    false, true, _ = roc_curve(gold, scores, drop_intermediate=False)
-    assert charts.roc(gold, scores) == list(zip(false, true, strict=True))
-    precision, recall, _ = precision_recall_curve(gold, scores)
-    ours = charts.precision_recall(gold, scores)
-    assert ours == [*zip(recall, precision, strict=True)][-2::-1]
-    gold, scores = np.array([True, False, True, False] * 3), np.array([0.9, 0.6, 0.6, 0.1] * 3)
-    assert charts.reliability(gold, scores) == [(pytest.approx(0.6), 0.5)]
-    assert charts.reliability(gold, scores * 2) == []
-
-
-def test_a_page_lets_no_text_act() -> None:
-    curves = charts.curves([("<b>m</b>", [True, False], [0.9, 0.1])], "<i>d</i>")
-    text = page(
-        [
-            Heading("A <b> & c", 2),
-            Paragraph("Run `x < y` and **see** [this](https://example.org)."),
-            Listing(["one <u>"]),
-            Table(["name", "value"], [["<script>", "0.5 (0.1 to 0.9)"]]),
-            Chart(curves, "a <i>curve</i>"),
-            Chart(charts.accuracy_over_time([("<s>m</s>", 0.5, 0.7)]), "time"),
-        ],
-        "Results",
-    )
-    assert not re.search(r"<(b|i|u|s)>", text)
-    assert text.count("<script>") == 1
-    assert "<code>x &lt; y</code> and <strong>see</strong>" in text
-    assert '<td class="figure">0.5 <small>(0.1 to 0.9)</small></td>' in text
-    assert 'href="#a-b-c"' in text
-    assert "example.org" not in text
-
-
 def stored(folder: Path) -> Path:
     for one in FOUND:
         with open_predictions(folder, one.header) as book:
@@ -196,7 +155,7 @@ def test_the_command_writes_the_same_bytes_again(
     command = ["bench", "report", str(folder), "--samples", "20"]
     assert main([*command, "-o", str(tmp_path / "out"), "--readme", str(readme)]) == 0
     written = [Path(line) for line in capsys.readouterr().out.splitlines()]
-    assert [path.name for path in written[:2]] == ["results.md", "results.html"]
+    assert written[0].name == "results.md"
     assert "QAGS-CNN/DM" in readme.read_text(encoding="utf-8")
     first = [path.read_bytes() for path in written]
     assert main([*command, "-o", str(tmp_path / "out"), "--readme", str(readme)]) == 0
@@ -209,54 +168,3 @@ def test_the_command_writes_the_same_bytes_again(
     assert main(["bench", "report", str(tmp_path / "none")]) == 2
     assert "bench run" in capsys.readouterr().err
     assert main([*command[:3], "--samples", "0"]) == 2
-
-
-@pytest.mark.browser
-def test_the_page_in_a_browser(tmp_path: Path) -> None:
-    from tests.support.chromium import chromium, look
-
-    folder = stored(tmp_path / "in")
-    assert main(["bench", "report", str(folder), "--samples", "10"]) == 0
-    with chromium(tmp_path / "profile") as browser:
-        for width, scheme in ((1280, "light"), (400, "dark")):
-            look(browser, width=width, height=800, scheme=scheme)
-            browser.get((folder / "results.html").as_uri())
-            assert browser.title == "HallDetect: results"
-            assert browser.execute_script(
-                "return document.documentElement.scrollWidth <= window.innerWidth"
-            )
-        # Every link of the contents leads somewhere; nothing was loaded from elsewhere.
-        missing = browser.execute_script(
-            "return [...document.querySelectorAll('nav a')]"
-            ".filter(link => !document.querySelector(link.hash)).length"
-        )
-        assert missing == 0
-        assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
-        # Three panels per dataset, each line in a colour of the page.
-        lines = browser.execute_script(
-            "return [...document.querySelectorAll('.chart .series')]"
-            ".map(line => getComputedStyle(line).stroke)"
-        )
-        assert len(lines) == 2 * 3 * 2
-        assert "none" not in lines
-        # A click on a title sorts its table, a second one turns it round.
-        values = (
-            "return [...document.querySelectorAll('table')].at(-1).tBodies[0].rows"
-            ".length && [...[...document.querySelectorAll('table')].at(-1).tBodies[0].rows]"
-            ".map(row => row.cells[2].textContent)"
-        )
-        button = "[...document.querySelectorAll('table')].at(-1).tHead.rows[0].cells[2].firstChild"
-        browser.execute_script(f"{button}.click()")
-        down = [float(text.split()[0]) for text in browser.execute_script(values)]
-        assert down == sorted(down, reverse=True) == [1.0, 0.0, -1.0]
-        browser.execute_script(f"{button}.click()")
-        assert [float(text.split()[0]) for text in browser.execute_script(values)] == down[::-1]
-        assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
-
-
-def test_the_page_has_every_table_and_chart() -> None:
-    blocks = page_blocks(tables(FOUND))
-    titles = [block.text for block in blocks if isinstance(block, Heading)]
-    assert titles[0] == "Results"
-    assert {"Curves", "Every figure, on the rows that all scored"} <= set(titles)
-    assert sum(isinstance(block, Chart) for block in blocks) == 2

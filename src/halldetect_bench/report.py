@@ -1,15 +1,18 @@
-"""The short report, at most `MAX_LINES` lines of Markdown, and the numbers of the README."""
+"""The report: at most `MAX_LINES` lines of Markdown, the numbers of the README, and CSV files."""
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
 from halldetect.errors import InputError
-from halldetect_bench.report.blocks import Block, Heading, Listing, Paragraph, Table, markdown
 from halldetect_bench.stats.answers import gain
-from halldetect_bench.stats.cost import MeanCost
-from halldetect_bench.stats.evidence import Evidence, Scope, is_labelled_by_people
-from halldetect_bench.stats.resampling import COMPARED, THRESHOLD, Figure
+from halldetect_bench.stats.cost import COUNTED, MeanCost
+from halldetect_bench.stats.evidence import Evidence, Scope
+from halldetect_bench.stats.resampling import COMPARED, METRICS, THRESHOLD, Figure
 from halldetect_bench.stats.selection import Settings, weights_of
-from halldetect_bench.stats.tables import Tables
+from halldetect_bench.stats.tables import KINDS, SIZES, Cell, Tables
 
 MAX_LINES = 150
 # These keep the report below that limit.
@@ -25,28 +28,35 @@ OTHERS = {"minicheck": "MiniCheck-style", "summac-zs": "SummaC-style"}
 SHOWN = ("precision", "recall", "F1", "balanced accuracy", "AUROC")
 
 
-def summary_blocks(tables: Tables) -> list[Block]:
+def summary(tables: Tables) -> str:
     """Return the short report."""
     evidence = tables.evidence
-    blocks: list[Block] = [
-        Heading(evidence.settings.title, 1),
-        *map(Paragraph, evidence.settings.notes),
-        Paragraph(_how(evidence)),
-        *map(Paragraph, filter(None, [newer_weights(evidence.settings)])),
+    parts = [
+        f"# {evidence.settings.title}",
+        *evidence.settings.notes,
+        _how(evidence),
+        *filter(None, [newer_weights(evidence.settings)]),
     ]
     if evidence.methods:
-        blocks += _means(tables)
-        blocks += _matrix(evidence)
+        parts += _means(tables)
+        parts += _matrix(evidence)
     if tables.answers:
-        blocks.append(Heading("Questions"))
-        blocks.append(Listing([f"**{one.question}** {one.text}" for one in tables.answers]))
+        parts.append("## Questions")
+        parts.append("\n".join(f"- **{one.question}** {one.text}" for one in tables.answers))
     if tables.comparisons:
-        blocks += _losses(tables)
+        parts += _losses(tables)
     if tables.timed:
-        blocks += _cost(tables)
+        parts += _cost(tables)
     if evidence.left_out:
-        blocks += _left_out(evidence)
-    return blocks
+        parts += _left_out(evidence)
+    return "\n\n".join(parts) + "\n"
+
+
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as Markdown."""
+    lines = [titles, ["---"] * len(titles), *rows]
+    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join("| " + " | ".join(line) + " |" for line in cells)
 
 
 def _how(evidence: Evidence) -> str:
@@ -54,8 +64,7 @@ def _how(evidence: Evidence) -> str:
         "Written by `halldetect bench report`. Hallucinated is the positive class; balanced "
         f"accuracy and F1 are at the threshold {THRESHOLD}, which was fitted on none of these "
         f"datasets. In brackets: 95 % intervals ({evidence.samples:,} bootstrap samples of "
-        f"documents). {_weights(evidence)}A mean counts each dataset the same and leaves out sets "
-        "made by edits."
+        f"documents). {_weights(evidence)}A mean counts each dataset the same."
     )
 
 
@@ -87,7 +96,7 @@ def _weights(evidence: Evidence) -> str:
     return f"Weights: {'; '.join(f'`{name}` {digests}' for name, digests in found.items())}. "
 
 
-def _means(tables: Tables) -> list[Block]:
+def _means(tables: Tables) -> list[str]:
     evidence = tables.evidence
     shared, every = evidence.on_shared_rows, evidence.on_all_rows
     both = every.methods and every.count != shared.count
@@ -120,7 +129,7 @@ def _means(tables: Tables) -> list[Block]:
         )
     text += ". Passes of a language model and tokens are per response."
     text += _of_all(len(rows), len(shared.methods))
-    return [Heading("Means"), Paragraph(text), Table([*titles, "passes", "tokens"], rows)]
+    return ["## Means", text, table([*titles, "passes", "tokens"], rows)]
 
 
 def _of_all(shown: int, count: int) -> str:
@@ -137,7 +146,7 @@ def _best(scope: Scope, reference: str, limit: int) -> list[str]:
     return [method for method in scope.methods if method in chosen]
 
 
-def _matrix(evidence: Evidence) -> list[Block]:
+def _matrix(evidence: Evidence) -> list[str]:
     scope = evidence.on_shared_rows
     trained = evidence.trained_on
     titles = [f"{name}{TRAINED if name in trained else ''}" for name in scope.rows]
@@ -150,40 +159,35 @@ def _matrix(evidence: Evidence) -> list[Block]:
     told = [f"{name}: {trained[name]}" for name in scope.rows if name in trained]
     if told:
         text += f" {TRAINED} Siblings of the dataset were trained on ({'; '.join(told)})."
-    if any(not is_labelled_by_people(name) for name in scope.rows):
-        text += " `adversarial` sets are faithful responses with edits of our own."
-    return [Heading("By dataset"), Paragraph(text), Table(["", *titles], rows)]
+    return ["## By dataset", text, table(["", *titles], rows)]
 
 
-def _losses(tables: Tables) -> list[Block]:
+def _losses(tables: Tables) -> list[str]:
     reference = tables.evidence.reference
     count = sum(len(one.by_dataset) for one in tables.comparisons.values())
-    heading = Heading(f"Where {reference} loses")
+    heading = f"## Where {reference} loses"
     if not tables.losses:
         text = f"In none of {count} comparisons is another method better by more than chance."
-        return [heading, Paragraph(text)]
+        return [heading, text]
     rest = " (all are in `differences.csv`)" if len(tables.losses) > MAX_LOSSES else ""
     scope = tables.evidence.on_shared_rows
     found = ((scope.cell(name, reference, "AUROC").value, name) for name in scope.rows)
     worst = sorted((value, name) for value, name in found if value is not None)[:3]
     return [
         heading,
-        Paragraph(
-            f"In {len(tables.losses)} of {count} comparisons (a method on a dataset, the rows that "
-            "both scored) another method has a higher AUROC and the 95 % interval of the "
-            "difference excludes zero; about one in forty does so by chance. The greatest "
-            f"differences{rest}. Its lowest AUROCs: "
-            f"{', '.join(f'{name} {value:.3f}' for value, name in worst)}."
-        ),
-        Table(
+        f"In {len(tables.losses)} of {count} comparisons (a method on a dataset, the rows that "
+        "both scored) another method has a higher AUROC and the 95 % interval of the "
+        "difference excludes zero; about one in forty does so by chance. The greatest "
+        f"differences{rest}. Its lowest AUROCs: "
+        f"{', '.join(f'{name} {value:.3f}' for value, name in worst)}.",
+        table(
             ["dataset", "method", "AUROC gained"],
             [[*names, gain(auroc)] for *names, auroc in tables.losses[:MAX_LOSSES]],
-            2,
         ),
     ]
 
 
-def _cost(tables: Tables) -> list[Block]:
+def _cost(tables: Tables) -> list[str]:
     sources = sorted({one.cost.energy for one in tables.timed if one.cost.energy})
     energy = f"Joules from: {'; '.join(sources)}" if sources else "Energy was not measured"
     machines = list(dict.fromkeys(one.machine for one in tables.timed))
@@ -191,12 +195,10 @@ def _cost(tables: Tables) -> list[Block]:
     for one in tables.timed:
         rows.setdefault((one.dataset, one.method), {})[one.machine] = one.cost
     return [
-        Heading("Cost"),
-        Paragraph(
-            "One response at a time, alone on the machine, extraction included, loading of models "
-            f"not. Tokens are all that were read or written by any model. {energy}."
-        ),
-        Table(
+        "## Cost",
+        "One response at a time, alone on the machine, extraction included, loading of models "
+        f"not. Tokens are all that were read or written by any model. {energy}.",
+        table(
             [
                 "dataset",
                 "method",
@@ -212,7 +214,6 @@ def _cost(tables: Tables) -> list[Block]:
                 ]
                 for (dataset, method), costs in list(rows.items())[:MAX_TIMED]
             ],
-            2,
         ),
     ]
 
@@ -226,7 +227,7 @@ def _measured(cost: MeanCost | None) -> list[str]:
     return [str(cost.rows), number(cost.seconds), number(cost.joules, 1)]
 
 
-def _left_out(evidence: Evidence) -> list[Block]:
+def _left_out(evidence: Evidence) -> list[str]:
     reasons: dict[str, int] = {}
     for _, reason in evidence.left_out:
         kind = reason.partition(" (")[0]
@@ -236,8 +237,8 @@ def _left_out(evidence: Evidence) -> list[Block]:
     if len(ranked) > MAX_REASONS:
         items.append(f"{sum(count for _, count in ranked[MAX_REASONS:])} for other reasons")
     return [
-        Heading("Left out"),
-        Paragraph(f"{len(evidence.left_out)} result files are in no table: {'; '.join(items)}."),
+        "## Left out",
+        f"{len(evidence.left_out)} result files are in no table: {'; '.join(items)}.",
     ]
 
 
@@ -292,8 +293,66 @@ def readme_block(tables: Tables) -> str:
             ]
             verifier = evidence.headers[method].method["verifier"]["name"]
             rows.append([title, f"{name}, `{verifier}`", *(number(one.value) for one in found)])
-    table = markdown([Table(["", "method", *SHOWN], rows, 2)]).strip()
     worth = next((one.text for one in tables.answers if "decomposition" in one.question), "")
     # The first sentence is about the default.
     text = f"{worth.partition('. ')[0].rstrip('.')}."
-    return f"{table}\n\n{' '.join(filter(None, [text, newer_weights(evidence.settings)]))}"
+    said = " ".join(filter(None, [text, newer_weights(evidence.settings)]))
+    return f"{table(['', 'method', *SHOWN], rows)}\n\n{said}"
+
+
+def csv_files(tables: Tables) -> dict[str, str]:
+    """Return every table as a CSV file, by name: six digits, empty cells for missing numbers."""
+    reference = tables.evidence.reference
+    differences = ([method, reference, *rest] for method, *rest in tables.differences)
+    return {
+        "quality.csv": _csv(
+            ["rows of", "dataset", "method", "rows", *METRICS], _quality(tables), METRICS
+        ),
+        "differences.csv": _csv(["method", "less", "dataset", *COMPARED], differences),
+        "sizes.csv": _csv(SIZES, tables.sizes),
+        "kinds.csv": _csv(KINDS, tables.kinds),
+        "cost.csv": _csv(
+            ["machine", "dataset", "method", "rows", *COUNTED, "seconds", "joules", "energy from"],
+            (
+                [*names, cost.rows, *cost.counted.values(), cost.seconds, cost.joules, cost.energy]
+                for *names, cost in [
+                    *(("", "all", name, one.without_time()) for name, one in tables.costs.items()),
+                    *((one.machine, one.dataset, one.method, one.cost) for one in tables.timed),
+                ]
+            ),
+        ),
+    }
+
+
+def _quality(tables: Tables) -> Iterable[list[Cell]]:
+    evidence = tables.evidence
+    for title, scope in (("shared", evidence.on_shared_rows), ("all", evidence.on_all_rows)):
+        for method in scope.methods:
+            if scope.shared:
+                means = (scope.mean(method, name) for name in METRICS)
+                yield [title, "mean", method, scope.count, *means]
+            for dataset, rows in scope.rows.items():
+                if (dataset, method) in scope.measured:
+                    cells = (scope.cell(dataset, method, name) for name in METRICS)
+                    yield [title, dataset, method, len(rows.ids), *cells]
+
+
+def _csv(
+    titles: Sequence[str], rows: Iterable[Sequence[Cell]], figures: Sequence[str] = COMPARED
+) -> str:
+    """Return a table as text; each column of `figures` becomes value, low and high."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    parts = [("", " low", " high") if title in figures else ("",) for title in titles]
+    writer.writerow(
+        f"{title}{end}" for title, ends in zip(titles, parts, strict=True) for end in ends
+    )
+    for row in rows:
+        writer.writerow(value for cell in row for value in _values(cell))
+    return out.getvalue()
+
+
+def _values(cell: Cell) -> list[object]:
+    if isinstance(cell, Figure):
+        return [value for part in (cell.value, cell.low, cell.high) for value in _values(part)]
+    return [round(cell, 6) if isinstance(cell, float) else cell]
