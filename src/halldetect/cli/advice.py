@@ -28,12 +28,8 @@ def recommended(
 ) -> tuple[str, str]:
     """Return a verifier and the reason.
 
-    Args:
-        base: Seconds of a news summary with `base`.
-        large: The same with `large` on the processor.
-        free: Free memory in bytes, None if unknown.
-        needed: Bytes that `large` needs.
-        on_gpu: True if `large` can use a GPU.
+    `base` and `large` are seconds of a news summary on the processor, `free` and `needed` bytes of
+    memory.
     """
     if on_gpu:
         return LARGE, "it runs on the GPU of this machine"
@@ -55,13 +51,9 @@ def advice(detector: Detector) -> tuple[str, str]:
     report = detector.check(demo.SOURCE, demo.RESPONSE, question=demo.QUESTION)
     base = (perf_counter() - started) * BASE_TOKENS / max(report.cost.verifier_tokens, 1)
     rate = product_rate() * (OPENVINO_GAIN if find_spec("openvino") else 1.0)
-    return recommended(
-        base,
-        LARGE_TOKENS * LARGE_PRODUCTS / rate,
-        free=free_memory(),
-        needed=memory_needed(LARGE),
-        on_gpu=torch_device("auto") == "cuda",
-    )
+    large = LARGE_TOKENS * LARGE_PRODUCTS / rate
+    free, needed, on_gpu = free_memory(), memory_needed(LARGE), torch_device("auto") == "cuda"
+    return recommended(base, large, free=free, needed=needed, on_gpu=on_gpu)
 
 
 def product_rate() -> float:
