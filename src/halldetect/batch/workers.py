@@ -11,8 +11,8 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from threading import Lock, Thread
@@ -67,13 +67,20 @@ def check_in_workers(
         for part, fraction in parts:
             if not pool.free:
                 yield from ((done, read) for done in pool.finished())
-            pool.busy.append(worker := pool.free.pop())
-            worker.send(part)
+            pool.give(part)
             read = max(read, fraction or 0.0)
         while pool.busy:
             yield from ((done, read) for done in pool.finished())
     finally:
         pool.end()
+
+
+@contextmanager
+def _ended_early() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError) as error:
+        raise CheckError(f"a worker process ended early; {HOW_TO_RESUME}") from error
 
 
 class _Pool:
@@ -104,14 +111,18 @@ class _Pool:
         for thread in self._threads:
             thread.start()
 
+    def give(self, part: Part) -> None:
+        """Send a part to a worker that is free."""
+        self.busy.append(worker := self.free.pop())
+        with _ended_early():
+            worker.send(part)
+
     def finished(self) -> Generator[Any, None, None]:
         """Wait for a worker; yield the results of all that are done."""
         for worker in wait(self.busy):
             assert isinstance(worker, Connection)
-            try:
+            with _ended_early():
                 done = worker.recv()
-            except (EOFError, OSError) as error:
-                raise CheckError(f"a worker process ended early; {HOW_TO_RESUME}") from error
             self.busy.remove(worker)
             self.free.append(worker)
             if isinstance(done, HallDetectError):
