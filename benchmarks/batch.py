@@ -1,6 +1,7 @@
 """Measure speed and memory of `halldetect batch`, locally and on Ray.
 
     python -m benchmarks.batch throughput [--rows N]   rows per second, 1 and 2 workers
+    python -m benchmarks.batch nodes [--rows N]        1, 2 and 4 local Ray nodes of one core
     python -m benchmarks.batch flat [--rows N]         memory over 1,000,000 tiny rows
 
 Results go to benchmarks/results/batch.json. Processor time is measured as well as wall time: on a
@@ -32,6 +33,7 @@ from halldetect.report import Probabilities
 from halldetect.verification.verifiers.onnx import physical_cores
 
 RESULTS = Path(__file__).parent / "results" / "batch.json"
+NODES = (1, 2, 4)  # the first is what the others are compared with
 PLACES = ("Arlen", "Brook", "Corve", "Dunmore", "Eskdale", "Farrow", "Glen Ashby", "Holme")
 THINGS = ("ferry", "library", "quarry", "mill", "school", "bridge", "market", "tower")
 FACTS = (
@@ -118,18 +120,39 @@ def throughput(folder: Path, rows: int) -> dict[str, Any]:
     return found
 
 
-def on_ray(folder: Path, source: str, workers: int, rows: int) -> dict[str, Any]:
+def nodes(folder: Path, rows: int) -> dict[str, Any]:
+    """Measure local Ray nodes of one core each, and what of linear growth they reach."""
+    os.environ.setdefault("RAY_worker_niceness", "0")  # as on a cluster for halldetect
+    from ray.cluster_utils import Cluster as LocalNodes
+
+    source = write_rows(folder / "typical.jsonl", made_rows(rows, 10))
+    found: dict[str, Any] = {}
+    for count in NODES:
+        local = LocalNodes()
+        for _ in range(count):
+            local.add_node(num_cpus=1, include_dashboard=False)
+        local.wait_for_nodes()
+        one = found[f"{count} nodes"] = on_ray(folder, source, count, rows, local.address)
+        local.shutdown()
+        rate = found[f"{NODES[0]} nodes"]["rows_a_second"]
+        one["of_linear"] = round(one["rows_a_second"] / rate / count, 3)
+    return found
+
+
+def on_ray(
+    folder: Path, source: str, workers: int, rows: int, address: str | None = None
+) -> dict[str, Any]:
     """Measure a run on Ray, without the start of Ray and of the models."""
     detector = Detector()
     one = write_rows(folder / "one.jsonl", made_rows(1, 4))
-    cluster = Cluster(workers=workers, part_rows=max(rows // 12, 1))
+    cluster = Cluster(address, workers, part_rows=max(rows // (12 * workers), 1))
     seconds = []
-    for name, given in (("start", one), ("all", source)):
+    for name, given in (("cold", one), ("start", one), ("all", source)):
         job = Job(given, str(folder / f"ray-{workers}-{name}.jsonl"), in_parts=True)
         began = time.perf_counter()
         run_on_ray(detector, job, cluster)
         seconds.append(time.perf_counter() - began)
-    start, whole = seconds
+    _, start, whole = seconds
     return {
         "rows": rows,
         "start_seconds": round(start, 2),
@@ -193,7 +216,7 @@ def flat(folder: Path, rows: int) -> dict[str, Any]:
     }
 
 
-PARTS = {"throughput": (throughput, 96), "flat": (flat, 1_000_000)}
+PARTS = {"throughput": (throughput, 96), "nodes": (nodes, 400), "flat": (flat, 1_000_000)}
 
 
 def main() -> None:

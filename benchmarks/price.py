@@ -1,6 +1,6 @@
 """Compare the time of a check with `large` and with `base`, explanations included.
 
-    python -m benchmarks.price DATASETS    # writes results/price.json
+    python -m benchmarks.price DATASETS [--rows 30]    # writes results/price.json
 
 DATASETS is the folder with the evaluation sets. Every row is checked with `base`, with `large`, and
 with `large` again for a second answer to the same source: the first answer with every sentence
@@ -25,15 +25,18 @@ from halldetect_bench.methods.method import documents
 from halldetect_bench.registry import load_dataset
 
 RESULTS = Path(__file__).parent / "results" / "price.json"
-ROWS = {"qags-cnndm": 20, "wice": 10}
+# Of three rows, two are of the first set.
+SHARES = {"qags-cnndm": 2 / 3, "wice": 1 / 3}
+BARS = {"large over base": 10, "second answer, large over base": 4}
 VERIFIERS = ("base", "large")
 
 
-def texts(datasets: Path) -> list[tuple[str, str, str]]:
+def texts(datasets: Path, count: int) -> list[tuple[str, str, str]]:
     """Return name of the dataset, source and response of the rows, evenly spaced in each set."""
+    counts = {name: max(1, round(count * share)) for name, share in SHARES.items()}
     return [
         (name, "\n\n".join(documents(row)), row.response)
-        for name, count in ROWS.items()
+        for name, count in counts.items()
         for rows in [load_dataset(name, datasets).rows]
         for row in rows[:: len(rows) // count][:count]
     ]
@@ -65,13 +68,13 @@ def ratios(rows: list[dict[str, Any]], of: str, over: str) -> dict[str, float]:
     }
 
 
-def measure(datasets: Path) -> dict[str, Any]:
+def measure(datasets: Path, count: int) -> dict[str, Any]:
     """Take all measurements."""
     detectors = {name: Detector(verifier=name) for name in VERIFIERS}
     for detector in detectors.values():
         detector.check("It rained in Kyoto.", "It was wet in Kyoto.")
     rows: list[dict[str, Any]] = []
-    for name, source, response in texts(datasets):
+    for name, source, response in texts(datasets, count):
         again = second_answer(response)
         row: dict[str, Any] = {"dataset": name, "words": len(source.split())}
         for verifier, detector in detectors.items():
@@ -97,9 +100,13 @@ def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("datasets", type=Path)
+    parser.add_argument("--rows", type=int, default=30)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    result = measure(options.datasets)
+    result = measure(options.datasets, options.rows)
+    for name, bar in BARS.items():
+        print(name, result[name], f"bar {bar}")
+    print("large: load", result["start"]["large"], "bars 4 s and 2,200 MB")
     options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

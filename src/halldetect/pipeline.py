@@ -30,11 +30,9 @@ from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Report
 from halldetect.report.conclusion import Finished, conclude, quoting
 from halldetect.scoring import score_claim, uncheckable
+from halldetect.verification.cascade import is_unsure
 from halldetect.verification.judging import Judgement, verify
 from halldetect.verification.planning import Task
-
-# A cascade judges a response again if the support of a claim lies in this range.
-UNSURE_FROM, UNSURE_BELOW = 0.1, 0.9
 
 
 def finish(
@@ -80,11 +78,6 @@ def finish(
     return reports
 
 
-def is_unsure(supports: Sequence[float | None]) -> bool:
-    """Return True if the second verifier of a cascade should judge the whole response again."""
-    return any(support is None or UNSURE_FROM <= support < UNSURE_BELOW for support in supports)
-
-
 def _judged(
     todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
 ) -> list[tuple[Findings, Models]]:
@@ -94,7 +87,13 @@ def _judged(
         unsure = [
             at
             for at, (found, _) in enumerate(outcomes)
-            if found.problem is None and is_unsure([claim.support for claim in found.reports])
+            if found.problem is None
+            and is_unsure(
+                [
+                    (claim.text, by.support)
+                    for claim, by in zip(found.claims, found.reports, strict=True)
+                ]
+            )
         ]
         note = f"{models.verifier.description.get('name')} was unsure of a claim: "
         note += "the second verifier judged again"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -131,8 +132,9 @@ def test_killed_worker_is_an_error_and_the_run_can_be_resumed(
     def kill(*_: Any) -> None:
         from multiprocessing import active_children
 
-        os.kill(active_children()[0].pid or 0, signal.SIGKILL)
-        os.kill(active_children()[-1].pid or 0, signal.SIGKILL)
+        for child in active_children():
+            child.kill()
+            child.join()
 
     with pytest.raises(CheckError, match=r"a worker process ended early; .*--resume"):
         run_local(detector, Job(rows, str(out), batch_size=2), progress=kill)
@@ -152,3 +154,49 @@ def test_stopped_run_ends_its_workers(
     outcome = run_local(detector, job, stop=lambda: True)
     assert outcome.interrupted
     assert not active_children()
+
+
+def is_gone(group: int) -> bool:
+    """Wait up to ten seconds for the last process of a group to end."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_killed_leader_takes_its_workers_along(
+    verifier: LargeVerifier,
+    on_gpu: None,
+    tmp_path: Path,
+    rows: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out, asked = tmp_path / "out.jsonl", tmp_path / "asked"
+    job = Job(rows, str(out), batch_size=2, resume=True)
+
+    def compute(groups: Sequence[Any]) -> Any:
+        if asked.exists():  # not the first question: never answered
+            time.sleep(60)
+        asked.touch()
+        return verifier.backend.answer(groups)
+
+    detector = Detector(verifier, threads=3)
+    run_settings(detector)
+    monkeypatch.setattr(verifier, "compute", compute)
+    leader = os.fork()
+    if leader == 0:
+        os.setsid()
+        run_local(detector, job)
+        os._exit(0)
+    while not asked.exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.kill(leader, signal.SIGKILL)
+    os.waitpid(leader, 0)
+    assert is_gone(leader)
+    monkeypatch.undo()
+    assert run_local(Detector(verifier, threads=3), job).counts.rows == len(ROWS)
+    assert not any("verifier failed" in str(row["reason"]) for row in results(out))

@@ -7,12 +7,13 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
 
 from halldetect import models
-from halldetect.cli import doctor, main
+from halldetect.cli import advice, doctor, main
 from halldetect.errors import ModelError
 from halldetect.report import Probabilities
 from halldetect.verification.presets import LARGE_BASE
@@ -58,6 +59,34 @@ def test_this_machine(capsys: pytest.CaptureFixture[str], empty_store: Path) -> 
     assert result["verifiers"]["base"].startswith("onnxruntime ")
     assert result["verifiers"]["large"].startswith("not usable: ")
     assert not empty_store.exists()
+    assert result["recommended"]["verifier"] in ("base", "auto", "large")
+    assert "large" in result["recommended"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("large", "free", "on_gpu", "name", "reason"),
+    [
+        (3.0, 8, False, "large", "3.0 with large"),
+        (12.0, 8, False, "auto", "0.5 s with base, 4.1 with auto"),
+        (40.0, None, False, "base", "40.0 with large"),
+        (3.0, 2, False, "base", "needs 2.7 GB of memory, 2.0 are free"),
+        (40.0, 2, True, "large", "GPU"),
+    ],
+)
+def test_recommended_verifier(
+    large: float, free: int | None, on_gpu: bool, name: str, reason: str
+) -> None:
+    memory = None if free is None else free * 10**9
+    found = advice.recommended(0.5, large, free=memory, needed=2_700_000_000, on_gpu=on_gpu)
+    assert found[0] == name
+    assert reason in found[1]
+
+
+def test_measurement_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    began = perf_counter()
+    assert advice.product_rate() > 1e6
+    assert perf_counter() - began < 5
+    assert (advice.free_memory() or 1 << 40) > 1 << 20
 
 
 def test_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +97,7 @@ def test_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     captured = capsys.readouterr()
     for line in (
         "default check: works",
+        "recommended: --verifier ",
         "  base: in the package, verified",
         "extras installed: pdf",
         "others, with pip install 'halldetect[NAME]': ray",

@@ -9,9 +9,9 @@ import pytest
 
 from halldetect import Detector
 from halldetect.errors import ModelError
-from halldetect.pipeline import is_unsure
 from halldetect.protocols import ClaimSettled, Event
 from halldetect.report import ClaimReport, Probabilities, Status
+from halldetect.verification.cascade import ASKS_FROM, asking_score, is_unsure
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = "In May the pump was repaired. In June the valve was replaced."
@@ -83,7 +83,19 @@ def test_report_can_be_replayed(both: tuple[Fixed, Fixed]) -> None:
 
 @pytest.mark.parametrize(
     ("supports", "unsure"),
-    [([0.95, 0.05], False), ([0.95, 0.5], True), ([0.1], True), ([0.9], False), ([None], True)],
-)
-def test_limits_of_being_unsure(supports: list[float | None], unsure: bool) -> None:
-    assert is_unsure(supports) is unsure
+    [
+        ([0.95], False), ([0.95, 0.02], False), ([0.95, 0.5], True), ([0.4, 0.6], True),
+        ([None], True), ([0.95, None], True), ([], False),
+    ],
+)  # fmt: skip
+def test_second_verifier_is_asked_near_the_threshold(
+    supports: list[float | None], unsure: bool
+) -> None:
+    claims = [(f"Claim number {at}.", support) for at, support in enumerate(supports)]
+    assert is_unsure(claims) is unsure
+
+
+def test_clear_supports_need_no_second_verifier() -> None:
+    scores = [asking_score([("A claim.", support)]) for support in (0.5, 0.7, 0.9, 0.99, 1.0)]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > ASKS_FROM > scores[-1]

@@ -11,7 +11,8 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from threading import Lock, Thread
@@ -27,10 +28,7 @@ from halldetect.verification.verifiers.onnx import physical_cores
 # answered together that the verifier gets as many pairs as it wants.
 _THREADS, _PAIRS = 2, 64
 
-# Checks and writes a part.
-Check = Callable[[Part], Any]
-# Computes the answers of a model to encoded questions, independent of each other.
-Compute = Callable[[Sequence[Any]], Sequence[Any]]
+Check = Callable[[Part], Any]  # checks and writes a part
 
 
 def worker_count(detector: Detector) -> int:
@@ -41,8 +39,9 @@ def worker_count(detector: Detector) -> int:
     if sys.platform != "linux" or detector.configuration.paper:
         return 0
     models = detector.models
-    alone = models.second is None and models.locator in (None, models.verifier)
-    if not (alone and models.knowledge is None and on_gpu(models.verifier)):
+    others = (models.second, models.knowledge, models.locator)
+    fits = all(item in (None, models.verifier) for item in others)
+    if not (fits and hasattr(models.verifier, "compute") and on_gpu(models.verifier)):
         return 0
     return (detector.configuration.threads or physical_cores()) - 1
 
@@ -76,6 +75,14 @@ def check_in_workers(
         pool.end()
 
 
+@contextmanager
+def _ended_early() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError) as error:
+        raise CheckError(f"a worker process ended early; {HOW_TO_RESUME}") from error
+
+
 class _Pool:
     """Worker processes, each with a pipe for its parts and one for its questions."""
 
@@ -85,21 +92,18 @@ class _Pool:
         self.free = [work for work, _, _, _ in pipes]
         self.busy: list[Connection] = []
         self._asks = [asks for _, _, asks, _ in pipes]
-        self._compute: Compute = verifier.compute
+        self._compute = verifier.compute
         self._together = max(1, verifier.pairs_at_once // _PAIRS)
         self._lock = Lock()
         ends = [end for of_worker in pipes for end in of_worker]
-        self._processes = [
-            context.Process(
-                target=_work, args=(verifier, make_check, work, asks, ends), daemon=True
-            )
-            for _, work, _, asks in pipes
-        ]
+        self._processes = []
         with warnings.catch_warnings():
             # Other threads of this process may hold locks, but none that a worker needs.
             warnings.simplefilter("ignore", DeprecationWarning)
-            for process in self._processes:
-                process.start()
+            for _, work, _, asks in pipes:
+                given = (verifier, make_check, work, asks, ends)
+                self._processes.append(context.Process(target=_work, args=given, daemon=True))
+                self._processes[-1].start()
         for _, work, _, asks in pipes:  # so that the end of a worker ends its pipes
             work.close()
             asks.close()
@@ -109,18 +113,16 @@ class _Pool:
 
     def give(self, part: Part) -> None:
         """Send a part to a worker that is free."""
-        worker = self.free.pop()
-        worker.send(part)
-        self.busy.append(worker)
+        self.busy.append(worker := self.free.pop())
+        with _ended_early():
+            worker.send(part)
 
     def finished(self) -> Generator[Any, None, None]:
         """Wait for a worker; yield the results of all that are done."""
         for worker in wait(self.busy):
             assert isinstance(worker, Connection)
-            try:
+            with _ended_early():
                 done = worker.recv()
-            except (EOFError, OSError) as error:
-                raise CheckError(f"a worker process ended early; {HOW_TO_RESUME}") from error
             self.busy.remove(worker)
             self.free.append(worker)
             if isinstance(done, HallDetectError):
@@ -145,11 +147,8 @@ class _Pool:
                 answers = error if isinstance(error, ModelError) else ModelError(described(error))
             for worker, given in asked:
                 failed = isinstance(answers, ModelError)
-                found = sendable(answers) if failed else [next(answers) for _ in given]
-                try:
-                    worker.send(found)
-                except OSError:  # it has ended
-                    continue
+                with suppress(OSError):  # it has ended
+                    worker.send(sendable(answers) if failed else [next(answers) for _ in given])
 
     def _next_questions(self) -> list[tuple[Connection, Sequence[Any]]]:
         """Return questions with the pipes of their workers; none if all workers have ended."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli import demo
+from halldetect.cli.advice import advice
 from halldetect.cli.exits import COULD_NOT_CHECK, fail
 from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_json, print_result
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from halldetect.detector import Detector
 
 DESCRIPTION = """\
-Check the built-in example with the defaults, and show the verifiers, the models on this machine and
-the extras. Nothing is downloaded.
+Check the built-in example with the defaults, and show the verifiers, the one that suits this
+machine, the models on it and the extras. Nothing is downloaded.
 """
 EPILOG = "exit status: 0 if the default check works, else 1, with the reason on standard error"
 PACKAGE = "halldetect"
@@ -62,6 +63,10 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 def _text(found: dict[str, Any]) -> str:
     lines = [f"halldetect {found['version']}, Python {found['python']}"]
     lines.append(f"default check: {'works' if found['ok'] else 'does not work'}")
+    if found["recommended"]:
+        lines.append(
+            "recommended: --verifier {verifier} ({reason})".format_map(found["recommended"])
+        )
     for title, key in (("verifiers", "verifiers"), (f"models (cache: {found['cache']})", "models")):
         lines += ["", title, *(f"  {name}: {state}" for name, state in found[key].items())]
     installed = [name for name, missing in found["extras"].items() if not missing]
@@ -80,12 +85,15 @@ def diagnose() -> dict[str, Any]:
     from halldetect.detector import Detector
     from halldetect.verification.presets import DEFAULT, LARGE
 
-    problem = check_problem(Detector(notice=lambda line: None))
+    detector = Detector(notice=lambda line: None)
+    problem = check_problem(detector)
+    best = None if problem else dict(zip(("verifier", "reason"), advice(detector), strict=True))
     return {
         "ok": problem is None,
         "version": __version__,
         "python": f"{platform.python_version()} on {platform.platform(terse=True)}",
         "problem": problem,
+        "recommended": best,
         "verifiers": {DEFAULT: _attempt(_plan_base), LARGE: _attempt(_plan_large)},
         "cache": str(models.home()),
         "models": _models(),

@@ -25,7 +25,8 @@ from halldetect.verification.windows import Window
 _AROUND = (1, 3, 7)
 # The most sentences between the two best ones, if these are judged together.
 _MOST_BETWEEN = 4
-# Passages per call of the verifier, because a check can be interrupted only between calls.
+# Passages per call of the verifier, because a check can be interrupted only between calls; a
+# verifier may ask for more with `pairs_at_once`.
 _PASSAGES_AT_ONCE = 16
 
 
@@ -37,16 +38,17 @@ def find_proofs(
     """Search passages shorter than those known, in rounds batched over all claims."""
     searches = [dict(_searches(item)) for item in findings]
     everywhere = [search for of_response in searches for search in of_response.values()]
+    at_once = getattr(verifier, "pairs_at_once", _PASSAGES_AT_ONCE)
     while rounds := [(search, spans) for search in everywhere if (spans := search.next_round())]:
         pairs = [
             (search.text(span), search.statement) for search, spans in rounds for span in spans
         ]
         distinct = list(dict.fromkeys(pairs))
         answers: dict[tuple[str, str], Probabilities] = {}
-        for start in range(0, len(distinct), _PASSAGES_AT_ONCE):
+        for start in range(0, len(distinct), at_once):
             if progress is not None:
                 progress(len(everywhere) - len(rounds), len(everywhere))
-            batch = distinct[start : start + _PASSAGES_AT_ONCE]
+            batch = distinct[start : start + at_once]
             answers.update(zip(batch, verifier.judge(batch), strict=True))
         for search, spans in rounds:
             search.tried |= {span: answers[search.text(span), search.statement] for span in spans}

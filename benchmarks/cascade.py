@@ -1,0 +1,155 @@
+"""Fit the rule of `--verifier auto` on development sets, and measure it on the test sets.
+
+    python -m benchmarks.cascade STORED [--share 0.3]    # writes results/cascade.json
+
+STORED is the folder of `training.large.measure prepare` with the answers of both verifiers
+(`training.base.judge`, `training.large.measure run`): NAME_logits.npz. The rule predicts from the
+answers of the first whether the second corrects the verdict. The part of the gain is
+(auto - first) / (second - first), of means over the sets. The last lines printed are the constants
+of `halldetect.verification.cascade`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from halldetect.models.integrity import WEIGHTS as WEIGHTS_FOLDER
+from halldetect.verification.cascade import ASKS_FROM, WEIGHTS, asking_score, features
+from halldetect_bench.stats.classification_metrics import auroc
+from training.large.measure import LONG_DEV, SHORT_DEV, SIX, TEST, Answers, Floats, balanced
+from training.leaks import read
+
+RESULTS = Path(__file__).parent / "results" / "cascade.json"
+GROUPS = {"development": SHORT_DEV + LONG_DEV, "test": SIX + TEST}
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+RIDGE = 0.01
+Claims = list[tuple[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The responses of a set: labels, scores of both verifiers, and the claims by the first."""
+
+    wrong: np.ndarray
+    first: Floats
+    second: Floats
+    claims: list[Claims]
+
+
+def stored(work: Path, first: str, second: str) -> tuple[dict[str, Judged], list[str]]:
+    """Return the responses by set, and the digests of both verifiers."""
+    answers = [Answers(work, first), Answers(work, second)]
+    rows = answers[0].rows
+    if rows != answers[1].rows:
+        raise SystemExit(f"{first} and {second} have not judged the same rows of {work}")
+    texts = [group["claims"] for group in read(work / "eval_groups.jsonl.xz")]
+    files = [WEIGHTS_FOLDER / name / "config.json" for name in ("base", "large")]
+    base, large = (json.loads(file.read_text())["calibration"] for file in files)
+    supports, scores = answers[0].supports(base), answers[1].scores(large)
+    by_set: dict[str, list[tuple[bool, Claims]]] = {}
+    at = 0
+    for row in rows:
+        own = [texts[row["group"]][place] for place, _ in row["claims"]]
+        claims = list(zip(own, supports[at : at + len(own)].tolist(), strict=True))
+        at += len(own)
+        by_set.setdefault(row["set"], []).append((bool(row["wrong"]), claims))
+    found = {}
+    for name, items in by_set.items():
+        wrong, claims_of = zip(*items, strict=True)
+        if len({*wrong}) < 2:
+            continue
+        first_scores = [1 - min(support for _, support in claims) for claims in claims_of]
+        found[name] = Judged(
+            np.array(wrong), np.array(first_scores), scores[name][1], list(claims_of)
+        )
+    return found, [item.digest for item in answers]
+
+
+def fit(sets: Sequence[Judged]) -> tuple[float, ...]:
+    """Return the weights of a logistic score: does the second verifier correct the first?"""
+    rows = np.array([(1.0, *features(claims)) for item in sets for claims in item.claims])
+    misses = [(item.first >= 0.5) != item.wrong for item in sets]
+    hits = [(item.second >= 0.5) == item.wrong for item in sets]
+    corrected = np.concatenate(misses) & np.concatenate(hits)
+    # Every set counts the same.
+    counts = np.concatenate([np.full(len(item.wrong), 1 / len(item.wrong)) for item in sets])
+    counts *= len(counts) / counts.sum()
+    weights = np.zeros(rows.shape[1])
+    for _ in range(30):
+        likely = 1 / (1 + np.exp(-rows @ weights))
+        curvature = (rows * (counts * likely * (1 - likely))[:, None]).T @ rows
+        slope = rows.T @ (counts * (corrected - likely)) - RIDGE * weights
+        weights += np.linalg.solve(curvature + RIDGE * np.eye(len(weights)), slope)
+    return tuple(weights.round(3).tolist())
+
+
+def asking_scores(item: Judged, weights: Sequence[float]) -> Floats:
+    """Return the score of every response of a set."""
+    return np.array([asking_score(claims, weights) for claims in item.claims])
+
+
+def cut_for(sets: Sequence[Judged], weights: Sequence[float], share: float) -> float:
+    """Return the score that the given share of the responses reach, every set counting the same."""
+    scores = [asking_scores(item, weights) for item in sets]
+    cuts = np.unique(np.concatenate(scores))
+    asked = np.mean([[float((of_set >= cut).mean()) for cut in cuts] for of_set in scores], 0)
+    return round(float(cuts[np.abs(asked - share).argmin()]), 3)
+
+
+def outcome(sets: dict[str, Judged], weights: Sequence[float], cut: float) -> dict[str, Any]:
+    """Return share asked and accuracy of a rule, by set and as means, and its part of the gain."""
+    found: dict[str, dict[str, float]] = {}
+    for name, item in sets.items():
+        asked = asking_scores(item, weights) >= cut
+        auto = np.where(asked, item.second, item.first)
+        found[name] = {"asked": float(asked.mean())}
+        for key, scores in (("first", item.first), ("auto", auto), ("second", item.second)):
+            found[name][f"balanced, {key}"] = balanced(item.wrong, scores)
+            found[name][f"auroc, {key}"] = auroc(item.wrong.tolist(), scores.tolist()) or 0.5
+    mean = {key: float(np.mean([one[key] for one in found.values()])) for key in found[name]}
+    for figure in ("balanced", "auroc"):
+        first, auto_mean, second = (mean[f"{figure}, {key}"] for key in ("first", "auto", "second"))
+        mean[f"{figure}, part of the gain"] = (auto_mean - first) / (second - first)
+    parts = {"mean": mean, **found}
+    return {
+        name: {key: round(value, 4) for key, value in part.items()} for name, part in parts.items()
+    }
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("stored", type=Path)
+    for name, default in (("--first", "base"), ("--second", "large")):
+        parser.add_argument(name, default=default, help="the name of its answers in STORED")
+    parser.add_argument("--share", type=float, default=0.3)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    found, digests = stored(options.stored, options.first, options.second)
+    groups = {
+        group: {name: item for name, item in found.items() if name in names}
+        for group, names in GROUPS.items()
+    }
+    development = list(groups["development"].values())
+    weights = fit(development)
+    cuts = {share: cut_for(development, weights, share) for share in {*SHARES, options.share}}
+    rules: dict[str, tuple[Sequence[float], float]] = {"shipped": (WEIGHTS, ASKS_FROM)}
+    rules |= {f"fitted, {share}": (weights, cuts[share]) for share in sorted(cuts)}
+    result: dict[str, Any] = {"digests": digests, "weights": weights, "cuts": cuts, "rules": {}}
+    for name, (used, cut) in rules.items():
+        result["rules"][name] = {group: outcome(sets, used, cut) for group, sets in groups.items()}
+        for group, measured in result["rules"][name].items():
+            print(f"{name:14} {group:12}", json.dumps(measured["mean"]))
+    options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(f"WEIGHTS = {weights}\nASKS_FROM = {cuts[options.share]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Measure the seconds of a check against words of source and claims, for both verifiers.
+
+    python -m benchmarks.growth [--minutes 10] [--verifiers base,large]
+
+Texts are made up, so no dataset is needed. Each verifier gets growing texts as long as its share of
+the minutes lasts. Writes results/growth.json, docs/growth.svg and the tables of docs/speed.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.batch import made_rows
+from benchmarks.machine import processor
+from benchmarks.speed import PAGE, table
+from halldetect import Detector
+
+RESULTS = Path(__file__).parent / "results" / "growth.json"
+# Sizes of the source with three claims, and numbers of claims with 1,000 words.
+SIZES = {
+    "words": (100, 300, 1_000, 3_000, 10_000, 30_000, 50_000),
+    "claims": (1, 3, 10, 30, 100, 300),
+}
+USUAL = {"words": 1_000, "claims": 3}
+LABELS = {"words": "words of source", "claims": "claims"}
+COLOURS = ("#1f77b4", "#d62728")
+WIDE, TALL, LEFT, TOP = 300, 200, 50, 30
+
+
+def texts(words: int, claims: int) -> tuple[str, str]:
+    """Return a source and a response; every third claim has a wrong year, none is a copy."""
+    rows = made_rows(words // 60 + 2, 10)
+    source = " ".join(" ".join(row["source"] for row in rows).split()[:words])
+    said = []
+    for at in range(claims):
+        opened = rows[at % max(words // 60, 1)]["source"].split(".")[0].split()
+        year = int(opened[-1]) + (7 if at % 3 == 1 else 0)
+        name = " ".join(opened[1:-3])
+        said.append(f"It was in {year} that people first saw the {name}, as note {at} says.")
+    return source, " ".join(said)
+
+
+def measured(detector: Detector, size: dict[str, int]) -> dict[str, Any]:
+    """Return the cost of a check."""
+    source, response = texts(**size)
+    wall, spent = time.perf_counter(), time.process_time()
+    report = detector.check(source, response)
+    return {
+        **size,
+        "tokens": report.cost.verifier_tokens,
+        "seconds": round(time.perf_counter() - wall, 3),
+        "processor_seconds": round(time.process_time() - spent, 3),
+    }
+
+
+def series(verifier: str, seconds: float) -> dict[str, Any]:
+    """Measure a verifier on growing sources, then on growing responses, half of the time each."""
+    detector = Detector(verifier=verifier)
+    detector.check("It rained in Kyoto.", "It was wet in Kyoto.")
+    found: dict[str, Any] = {"verifier": detector.verifier.description}
+    for key, sizes in SIZES.items():
+        end, found[key] = time.perf_counter() + seconds / 2, []
+        for size in sizes:
+            before = found[key][-1] if found[key] else None  # the first size is always measured
+            if before and time.perf_counter() + before["seconds"] * size / before[key] > end:
+                break
+            found[key].append(measured(detector, USUAL | {key: size}))
+            print(verifier, json.dumps(found[key][-1]), flush=True)
+    rows = [row for key in SIZES for row in found[key]]
+    sizes_of_rows = np.array([(1, row["words"] / 1000, row["claims"]) for row in rows], float)
+    times = np.array([row["seconds"] for row in rows])
+    # Relative errors count: short texts matter as much as long ones.
+    fitted = np.linalg.lstsq(sizes_of_rows / times[:, None], np.ones(len(times)), rcond=None)[0]
+    error = np.median(np.abs(sizes_of_rows @ fitted / times - 1))
+    names = ("seconds", "per_1000_words", "per_claim", "median_error")
+    values: list[float] = np.round([*fitted, error], 3).tolist()
+    return found | {"linear_fit": dict(zip(names, values, strict=True))}
+
+
+def plot(found: dict[str, Any]) -> str:
+    """Return the curves of all verifiers as an SVG with logarithmic axes."""
+    every = [row["seconds"] for one in found.values() for key in SIZES for row in one[key]]
+    low, high = math.floor(math.log10(min(every))), math.ceil(math.log10(max(every)))
+    parts = []
+
+    def text(x: float, y: float, words: str, more: str = "") -> None:
+        parts.append(f'<text x="{x:.0f}" y="{y:.0f}" {more}>{words}</text>')
+
+    for place, (key, sizes) in enumerate(SIZES.items()):
+        left, span = LEFT + place * (WIDE + LEFT), math.log10(sizes[-1] / sizes[0])
+        text(left, TOP - 12, f"seconds against {LABELS[key]}")
+        for power in range(low, high + 1):
+            y = TOP + TALL * (high - power) / (high - low)
+            parts.append(f'<path d="M{left} {y:.0f}h{WIDE}" stroke="#ddd"/>')
+            text(left - 4, y + 4, f"{10.0**power:g}", 'text-anchor="end"')
+        for size in sizes[::2]:
+            x = left + WIDE * math.log10(size / sizes[0]) / span
+            text(x, TOP + TALL + 14, f"{size:,}", 'text-anchor="middle"')
+        for line, (name, one) in enumerate(found.items()):
+            points = " ".join(
+                f"{left + WIDE * math.log10(row[key] / sizes[0]) / span:.1f},"
+                f"{TOP + TALL * (high - math.log10(row['seconds'])) / (high - low):.1f}"
+                for row in one[key]
+            )
+            parts.append(f'<polyline fill="none" stroke="{COLOURS[line]}" points="{points}"/>')
+            text(left + 8, TOP + 14 + 14 * line, name, f'fill="{COLOURS[line]}"')
+    box = f"0 0 {2 * (WIDE + LEFT) + 20} {TOP + TALL + 24}"
+    style = 'font-family="sans-serif" font-size="11"'
+    body = "".join(parts)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {style}>{body}</svg>\n'
+
+
+def section(result: dict[str, Any]) -> str:
+    """Return the tables of the page."""
+    found = result["verifiers"]
+    lines = [f"{result['processor']}, {result['cores']} cores. Seconds (tokens read):"]
+    for key, sizes in SIZES.items():
+        cells = {
+            name: {row[key]: f"{row['seconds']} ({row['tokens']:,})" for row in one[key]}
+            for name, one in found.items()
+        }
+        rows = [(f"{size:,}", *(cells[name].get(size, "") for name in found)) for size in sizes]
+        lines.append(table((LABELS[key], *found), rows))
+    for name, one in found.items():
+        fit = one["linear_fit"]
+        lines.append(
+            f"`{name}`: {fit['seconds']} s + {fit['per_1000_words']} s per 1,000 words + "
+            f"{fit['per_claim']} s per claim fits with a median error of {fit['median_error']:.0%}."
+        )
+    return "\n\n".join([*lines, "![seconds against size](growth.svg)"])
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--verifiers", default="base,large")
+    options = parser.parse_args()
+    names = options.verifiers.split(",")
+    found = {name: series(name, options.minutes * 60 / len(names)) for name in names}
+    cores, load = len(os.sched_getaffinity(0)), round(os.getloadavg()[0], 2)
+    result = {"processor": processor(), "cores": cores, "load_after": load, "verifiers": found}
+    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    PAGE.with_name("growth.svg").write_text(plot(found), encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8").partition("\n## Growth of both verifiers\n")[0]
+    page = f"{page}\n## Growth of both verifiers\n\n{section(result)}\n"  # the last section
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

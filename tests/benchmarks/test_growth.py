@@ -1,0 +1,39 @@
+"""Growing texts, and the page of their times."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks import growth
+from halldetect import Detector
+from halldetect.reading.claims import read_claims
+from halldetect.reading.response import read_response
+from tests.support.fakes import OverlapVerifier
+
+
+@pytest.mark.parametrize(("words", "claims"), [(100, 1), (3_000, 30), (1_000, 100)])
+def test_texts_have_the_size(words: int, claims: int) -> None:
+    source, response = growth.texts(words, claims)
+    assert len(source.split()) == words
+    found = [claim.text for claim in read_claims(read_response(response, None))]
+    assert len(found) == len(set(found)) == claims
+    assert not any(claim in source for claim in found)
+
+
+def test_series_ends_in_time_and_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "Detector", lambda verifier: Detector(OverlapVerifier()))
+    monkeypatch.setattr(growth, "SIZES", {"words": (100, 300, 900), "claims": (1, 3, 9)})
+    found: dict[str, Any] = {"base": growth.series("base", 60.0), "large": growth.series("x", 0.0)}
+    assert [row["words"] for row in found["base"]["words"]] == [100, 300, 900]
+    assert [row["claims"] for row in found["base"]["claims"]] == [1, 3, 9]
+    tokens = [row["tokens"] for row in found["base"]["claims"]]
+    assert all(few < many for few, many in pairwise(tokens))
+    assert [len(found["large"][key]) for key in growth.SIZES] == [1, 1]
+    page = growth.section({"processor": "p", "cores": 2, "verifiers": {"base": found["base"]}})
+    assert page.count("\n|") > 6
+    lines = ElementTree.fromstring(growth.plot({"base": found["base"]}))
+    assert len([item for item in lines if item.tag.endswith("polyline")]) == 2
