@@ -16,7 +16,7 @@ import pytest
 import halldetect
 from benchmarks.suites import CONVERSATIONS, suite_rows
 from halldetect.agents import rules
-from halldetect.agents.conversation import ConversationReport, read_turns
+from halldetect.agents.conversation import ConversationReport, read_turns, tool_results
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local
 from halldetect.cli import main
@@ -539,6 +539,33 @@ def test_hook_checks_an_answer_that_the_transcript_lacks(
     answer = "I have deployed it."
     assert hook(monkeypatch, event("claude_code", last_assistant_message=answer)) == 2
     assert "I have deployed it." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("agent", ["claude_code", "gemini_cli"])
+def test_recorded_stops(
+    agent: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The agents stopped twice: with a wrong answer, and with the one that the hook asked for."""
+    lines = (AGENTS / "recorded" / f"{agent}.jsonl").read_text("utf-8").splitlines()
+    told = next(at for at, line in enumerate(lines) if "not backed by tool results" in line)
+    written = (AGENTS / "recorded" / f"{agent}_events.jsonl").read_text("utf-8")
+    first, second = map(json.loads, written.splitlines())
+    path = tmp_path / "transcript.jsonl"
+    path.write_text("\n".join(lines[:told]), "utf-8")
+    assert hook(monkeypatch, json.dumps({**first, "transcript_path": str(path)})) == 2
+    shown = capsys.readouterr().err.splitlines()[1:]
+    assert [line.split(" ", 2)[1] for line in shown] == ["contradicted:", "unsupported:"]
+    assert "All tests pass." in shown[0]
+    assert "I have also deployed the shop." in shown[1]
+    path.write_text("\n".join(lines), "utf-8")
+    assert second["stop_hook_active"] is True
+    assert hook(monkeypatch, json.dumps({**second, "transcript_path": str(path)})) == 0
+    messages = read_transcript(path.read_text("utf-8"))
+    assert read_turns(messages)[-1].before.unread == []  # a result is there once
+    assert len(tool_results(messages)) == 1
 
 
 def test_hook_does_not_run_in_circles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -252,11 +252,12 @@ def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
     for claim in prepared.claims:
         if claim.span is None or claim.span.start >= turn.end:
             continue
+        own = claim.span.cut(prepared.pair.response)
         text, reason = rules.statement_in(claim.text)
+        reason = reason or rules.statement_in(own)[1]  # a short answer is read with its question
         if reason is None:
             claims.append(replace(claim, text=text))
         else:
-            own = claim.span.cut(prepared.pair.response)
             unchecked.append(UncheckedPart(own, claim.span, reason, False))
     documents = [*prepared.documents]
     for at in turn.before.given:
