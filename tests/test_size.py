@@ -13,8 +13,8 @@ from tests.support.paths import ROOT
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (25130, 20000),
-    "core": (12400, 10000),
+    "halldetect": (25140, 20000),
+    "core": (12410, 10000),
     "halldetect_serve": (4530, 4500),
     "halldetect_serve JavaScript": (1500, 1600),
     "halldetect_bench": (6700, 8500),
@@ -29,7 +29,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.knowledge": (850, None),
     "halldetect.large": (1290, None),
     "halldetect.models": (1170, None),
-    "halldetect.reading": (4270, None),
+    "halldetect.reading": (4280, None),
     "halldetect.render": (1580, None),
     "halldetect.repair": (1080, None),
     "halldetect.report": (820, None),
