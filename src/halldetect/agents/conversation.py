@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -115,6 +116,8 @@ class _Before:
         self.names = [*first.document_names] or [
             f"document {at + 1}" for at in range(len(self.texts))
         ]
+        # Documents without a name are numbered; those of a message continue the count.
+        self.counts = Counter({"document ": 0 if first.document_names else len(self.texts)})
         self.calls: dict[str, Call] = {}
         self.answered: list[rules.AnsweredCall] = []
         self.given: list[int] = []
@@ -124,8 +127,8 @@ class _Before:
 
     def add(self, kind: str, text: str) -> int:
         """Add a source, named after its kind and number; return its index."""
-        number = sum(name.startswith(kind) for name in self.names) + 1
-        self.names = [*self.names, f"{kind}{number}"]
+        self.counts[kind] += 1
+        self.names = [*self.names, f"{kind}{self.counts[kind]}"]
         self.texts = [*self.texts, text]
         return len(self.texts) - 1
 

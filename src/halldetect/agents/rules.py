@@ -98,7 +98,7 @@ def find_spelled(text: str, documents: Sequence[str]) -> Place | None:
         return None
     spelled = r"[\s\-_./@:]*".join(map(re.escape, letters))
     pattern = re.compile(rf"(?<![^\W_]){spelled}(?![^\W_])", re.IGNORECASE)
-    return _search(pattern, documents)
+    return _search(pattern, [text if letters in _squeezed(text) else "" for text in documents])
 
 
 @lru_cache(maxsize=1024)

@@ -10,11 +10,14 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from halldetect.reading.document import Document, Span
 from halldetect.reading.words import FUNCTION_WORDS, words
 
 LETTERS = 5
+# Words of short texts are kept.
+_SHORT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,23 @@ class ContentWord:
 
 def content_words(text: str) -> list[ContentWord]:
     """Return the content words of a text, in order."""
+    return [*(_content_words if len(text) <= _SHORT else _content_words.__wrapped__)(text)]
+
+
+@lru_cache(maxsize=1024)  # each turn of a conversation has all tool results before it as sources
+def _content_words(text: str) -> tuple[ContentWord, ...]:
     keyed = ((_key(word.norm), word) for word in words(text))
-    return [ContentWord(key, word.start, word.end) for key, word in keyed if key is not None]
+    return tuple(ContentWord(key, word.start, word.end) for key, word in keyed if key is not None)
 
 
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words of a text."""
-    return frozenset(word.key for word in content_words(text))
+    return (_keys if len(text) <= _SHORT else _keys.__wrapped__)(text)
+
+
+@lru_cache(maxsize=4096)
+def _keys(text: str) -> frozenset[str]:
+    return frozenset(word.key for word in _content_words.__wrapped__(text))
 
 
 def shared_part(keys: frozenset[str], other: frozenset[str]) -> float:
@@ -89,11 +102,12 @@ class WordIndex:
         total = math.fsum(weights.values())
         if total == 0.0:
             return [1.0 for _ in parts]
+        known = [
+            [(places[key], weight) for key, weight in weights.items() if key in places]
+            for places in self._positions
+        ]
         return [
-            math.fsum(
-                weight for key, weight in weights.items() if self._occurs(key, document, span)
-            )
-            / total
+            math.fsum(weight for places, weight in known[document] if _within(places, span)) / total
             for document, span in parts
         ]
 
@@ -101,9 +115,12 @@ class WordIndex:
         return math.log1p(self._sentences / (self._sentences_with.get(key, 0) + 0.5))
 
     def _occurs(self, key: str, document: int, span: Span) -> bool:
-        positions = self._positions[document].get(key, ())
-        at = bisect_left(positions, span.start)
-        return at < len(positions) and positions[at] < span.end
+        return _within(self._positions[document].get(key, ()), span)
+
+
+def _within(positions: Sequence[int], span: Span) -> bool:
+    at = bisect_left(positions, span.start)
+    return at < len(positions) and positions[at] < span.end
 
 
 def _key(norm: str) -> str | None:
