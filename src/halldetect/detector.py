@@ -18,7 +18,7 @@ from halldetect.agents.conversation import ConversationReport, prepare_turn, rea
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.findings.disputes import find_missing
-from halldetect.inputs import AnyPair, Conversation, Pair, Source, clean_pair
+from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model
 from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
@@ -279,7 +279,12 @@ class Detector:
         return reports
 
     def check_conversation(
-        self, messages: object, *, documents: Source | None = None, start: int = 0
+        self,
+        messages: object,
+        *,
+        documents: Source | None = None,
+        start: int = 0,
+        judge_from: int = 0,
     ) -> ConversationReport:
         """Check the assistant's turns of a conversation, each against all that came before.
 
@@ -287,13 +292,14 @@ class Detector:
             messages: Messages of OpenAI or Anthropic, or with role and content.
             documents: Retrieved documents, a source of every turn.
             start: The index of the first message to check.
+            judge_from: The offset in the texts to check from which claims are judged.
 
         Raises InputError for a malformed message.
         """
         self._refuse_paper("a conversation")
         turns = read_turns(messages, documents, start)
-        prepared = self.begin([turn.pair for turn in turns])
-        reports = self.finish([*map(prepare_turn, turns, prepared)])
+        prepared = map(prepare_turn, turns, self.begin([turn.pair for turn in turns]))
+        reports = self.finish([keep_claims_from(item, judge_from) for item in prepared])
         unread = turns[-1].before.unread if turns else ()
         return ConversationReport((*map(settle, turns, reports),), tuple(unread))
 
@@ -301,7 +307,12 @@ class Detector:
         """Return one report of all turns; an error becomes the reason of an uncheckable one."""
         try:
             messages = json.loads(item.response)
-            return self.check_conversation(messages, documents=item.source).merged()
+            if not isinstance(item, LastTurn):
+                return self.check_conversation(messages, documents=item.source).merged()
+            (turn,) = self.check_conversation(
+                messages, documents=item.source, start=len(messages) - 1, judge_from=item.judge_from
+            ).turns
+            return turn.report
         except (ValueError, RecursionError, InputError) as error:
             problem = f"not a conversation: {error}"
             return self.finish([replace(clean(item, 0), problem=problem)])[0]

@@ -48,6 +48,13 @@ class Conversation(Pair):
     __slots__ = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LastTurn(Conversation):
+    """A conversation of which only the last message is checked, its text from an offset on."""
+
+    judge_from: int = 0
+
+
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 
 

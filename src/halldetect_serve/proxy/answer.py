@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from halldetect.agents import rules
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.proxy.rag_prompt import message_text
 from halldetect_serve.schemas import unique_keys
@@ -83,26 +84,41 @@ class ToolCall:
         function = {"name": self.name, "arguments": arguments}
         return {"id": f"call_{secrets.token_hex(12)}", "type": "function", "function": function}
 
-    def unknown_text(self, vocabulary: Vocabulary) -> str:
-        """Return the text of the arguments that must be judged: all but words of the request."""
+    def message_part(self) -> dict[str, Any]:
+        """Return the call for the rules of conversations, empty if its arguments are not JSON."""
+        value = self._value()
+        return {"function": {"name": self.name, "arguments": value or {}}}
+
+    def texts(self, vocabulary: Vocabulary) -> Iterator[tuple[str, bool]]:
+        """Yield the texts of the arguments to judge; True if the rules for tool calls read them.
+
+        Words of the request are left out.
+        """
         value = self._value()
         if value is None:
-            return self.arguments
-        lines = []
+            yield self.arguments, False
         for item in _parts({"": value}):
             named: Iterable[tuple[str, object]] = ()
             if isinstance(item, dict):
-                lines += [name for name in item if name and name not in vocabulary.parameters]
+                new = [name for name in item if name and name not in vocabulary.parameters]
+                yield from ((name, False) for name in new)
                 named = item.items()
-            elif isinstance(item, list):  # its items together could form a sentence
-                named = [("", " ".join(map(_scalar, item)))]
+            elif isinstance(item, list):
+                named = [("", inner) for inner in item if isinstance(inner, list)]
             for name, part in named:
-                text = _scalar(part).strip()
-                if len(text.split()) > 1:
-                    lines.append(text)
-                elif text and text not in vocabulary.words:
-                    lines.append(f"{name}: {text}" if name else text)
-        return "\n\n".join(lines)
+                items = part if isinstance(part, list) else [part]
+                ruled = {at for at, one in enumerate(items) if name and self._is_ruled(name, one)}
+                yield from ((str(items[at]), True) for at in sorted(ruled))
+                # Items together could form a sentence.
+                rest = (_scalar(one) for at, one in enumerate(items) if at not in ruled)
+                text = " ".join(rest).strip()
+                if len(text.split()) > 1 or (text and text not in vocabulary.words):
+                    yield (f"{name}: {text}" if name and " " not in text else text), False
+
+    def _is_ruled(self, name: str, value: object) -> bool:
+        """Return True if the rules for tool calls settle a value; of a path they read the end."""
+        kind = rules.value_kind(self.name, name, value)
+        return kind not in (None, "path") or rules.is_text(value)
 
     def _value(self) -> Any:
         """Return the arguments if they are JSON without repeated keys, else None."""
@@ -183,15 +199,22 @@ class Choice:
     @property
     def checked(self) -> dict[str, str]:
         """The texts to judge, by field; empty ones are left out."""
-        arguments = [call.unknown_text(self.vocabulary) for call in self.known_calls]
+        arguments = [text for call in self.known_calls for text, _ in call.texts(self.vocabulary)]
         texts = {"content": self.content, "refusal": self.refusal}
-        texts["tool_calls"] = "\n\n".join(filter(None, arguments))
+        texts["tool_calls"] = "\n\n".join(arguments)
         return {name: text for name, text in texts.items() if text.strip()}
 
-    @property
-    def text(self) -> str:
-        """The text to judge."""
-        return "\n\n".join(self.checked.values()) or self.content
+    def to_judge(self) -> tuple[str, list[dict[str, Any]]]:
+        """Return the text to judge, and the calls with the values that rules settle."""
+        free = [
+            text
+            for call in self.known_calls
+            for text, ruled in call.texts(self.vocabulary)
+            if not ruled
+        ]
+        texts = [text for text in (self.content, self.refusal, *free) if text.strip()]
+        calls = [call.message_part() for call in self.known_calls]
+        return "\n\n".join(texts) or self.content, calls
 
     def message(self) -> dict[str, Any]:
         """Return the message, built from the fields that were judged."""

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import json
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from halldetect.inputs import ASSERTS_NOTHING
+from halldetect.agents.messages import read_messages
+from halldetect.errors import InputError
+from halldetect.inputs import ASSERTS_NOTHING, LastTurn, Pair
 from halldetect.preparation import CHECK_FAILED
+from halldetect.reading.document import Span
 from halldetect.render.passages import Passages
 from halldetect.report import ClaimReport, Report
 from halldetect.report.json_form import plain
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.proxy.answer import Choice, Vocabulary
-from halldetect_serve.proxy.rag_prompt import SourcePlaces, is_source, message_text
+from halldetect_serve.proxy.rag_prompt import (
+    SourcePlaces,
+    is_document,
+    is_source,
+    is_tool,
+    message_text,
+)
 from halldetect_serve.schemas import CheckOptions, Text
 from halldetect_serve.settings import CheckSettings
 from halldetect_serve.worker.process import FinishedReport
@@ -48,11 +60,23 @@ class ChatRequest(BaseModel):
         """Return the fields to pass on to the upstream."""
         return self.model_dump(exclude={"halldetect", "stream"}, exclude_unset=True)
 
-    def read(self, places: SourcePlaces) -> tuple[list[str], Vocabulary]:
-        """Return the sources, those in the operator's places if none are named, and the words."""
-        body, sources = self.upstream_body(), self.options.sources
-        found = places.find(body) if sources is None else sources
-        return found, Vocabulary.of(body, found)
+    def read(self, places: SourcePlaces) -> RequestContext:
+        """Return what an answer is checked against; without named sources, the operator's."""
+        body, named = self.upstream_body(), self.options.sources
+        sources = places.find(body) if named is None else named
+        vocabulary = Vocabulary.of(body, sources)
+        documents, before = sources, None
+        if vocabulary.tools or any("tool_calls" in item or is_tool(item) for item in self.messages):
+            said = [item for item in self.messages if not is_document(item)]
+            try:
+                deque(read_messages(said), maxlen=0)
+            except InputError:  # a form that only the upstream knows
+                said = []
+            before = json.dumps(said)[:-1]
+            if said and named is None and places == SourcePlaces():  # the rest is in the messages
+                found = [item for item in self.messages if is_document(item)]
+                documents = [message_text(item.get("content")) for item in found]
+        return RequestContext(sources, vocabulary, self.question(), documents, before)
 
     def question(self) -> str | None:
         """Return the last message of the user that is not a source."""
@@ -60,6 +84,29 @@ class ChatRequest(BaseModel):
             if message.get("role") == "user" and not is_source(message):
                 return message_text(message.get("content"))
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """What the answers to a request are checked against.
+
+    An agent, with tools, also has `documents` and the conversation `before` the answer, as JSON
+    without the end of the list. Its answers are checked as turns (`Detector.check_conversation`).
+    """
+
+    sources: list[str]
+    vocabulary: Vocabulary
+    question: str | None
+    documents: list[str]
+    before: str | None
+
+    def pair(self, text: str, calls: Sequence[Any] = (), judge_from: int = 0) -> Pair:
+        """Return an answer with its sources, to judge it from an offset on."""
+        if self.before is None or not (text.strip() or calls):
+            return Pair(self.sources, text, self.question)
+        answer = json.dumps({"role": "assistant", "content": text, "tool_calls": calls})
+        comma = "," if len(self.before) > 1 else ""
+        return LastTurn(self.documents, f"{self.before}{comma}{answer}]", None, judge_from)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +128,13 @@ class CheckedChoice:
     ) -> CheckedChoice:
         """Return a choice with its report; look for arguments of tools that no claim covers."""
         checked, unjudged = choice.checked, False
-        texts = checked.get("tool_calls", "")
-        claims = Report.from_json(report.json).claims if texts else ()
-        spans = [claim.span for claim in claims if claim.span is not None]
-        end = len("\n\n".join(checked.values())) - len(texts)
-        for text in texts.split("\n\n"):
-            start, end = end, end + len(text)
-            covered = any(span.start < end and span.end > start for span in spans)
-            unjudged |= bool(text.strip()) and not covered
-            end += 2
+        if texts := checked.get("tool_calls"):
+            read = Report.from_json(report.json)
+            spans = [claim.span for claim in read.claims if claim.span is not None]
+            for text in filter(None, map(str.strip, texts.split("\n\n"))):
+                at = read.response.find(text)
+                place = Span(at, at + len(text))
+                unjudged |= at < 0 or not any(span.overlaps(place) for span in spans)
         return cls(index, choice, checked, choice.message(), report, stored, unjudged)
 
     @property

@@ -111,11 +111,10 @@ def message_text(content: object) -> str:
 def request_sources(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the texts that the answer to a chat request must be faithful to."""
     marked = [message_text(item.get("content")) for item in messages if is_source(item)]
-    if any(item.get("role") in SOURCE_ROLES for item in messages):
+    if any(map(is_tool, messages)):
         with suppress(InputError):  # a form that only the upstream knows
-            named = [item for item in messages if item.get("name") == SOURCE_NAME]
-            texts = [message_text(item.get("content")) for item in named]
-            marked = [*texts, *tool_results([item for item in messages if item not in named])]
+            named = [message_text(item.get("content")) for item in messages if is_document(item)]
+            marked = [*named, *tool_results([x for x in messages if not is_document(x)])]
     return marked or [text for prompt in _prompts(messages) for text in prompt_sources(prompt)]
 
 
@@ -127,7 +126,17 @@ def _prompts(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def is_source(message: Mapping[str, Any]) -> bool:
     """Return True if a whole message is a source."""
-    return message.get("role") in SOURCE_ROLES or message.get("name") == SOURCE_NAME
+    return is_tool(message) or is_document(message)
+
+
+def is_tool(message: Mapping[str, Any]) -> bool:
+    """Return True if a message is the result of a tool."""
+    return message.get("role") in SOURCE_ROLES
+
+
+def is_document(message: Mapping[str, Any]) -> bool:
+    """Return True if a message is a document of the application."""
+    return message.get("name") == SOURCE_NAME
 
 
 def prompt_sources(prompt: str) -> list[str]:
