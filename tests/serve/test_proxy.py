@@ -219,7 +219,10 @@ def test_where_the_sources_are_found() -> None:
     request = ChatRequest(messages=messages)
     read = request.read(SourcePlaces())
     assert (read.sources, read.question) == (["One.", "Two."], "And?")
-    assert read.documents == ["One."]
+    before = json.loads(f"{read.before}null]")[:-1]
+    assert (read.documents, [item["role"] for item in before]) == (
+        [], ["system", "system", "tool", "user", "assistant"],
+    )  # fmt: skip
     named = ChatRequest.model_validate(
         {"messages": messages, "halldetect": {"sources": ["Three."]}}
     )
@@ -250,12 +253,8 @@ def test_an_answer_without_text_passes(proxies: Proxies, script: Script) -> None
     assert (found["verdict"], found["checked_fields"]) == ("faithful", ["tool_calls"])
 
 
-AGENT = [
-    {
-        "role": "user",
-        "content": "Please cancel my order 77120 tomorrow and mail lou@petrel.example.",
-    }
-]
+REQUEST = "My order 77120 is a grey lamp. Please cancel it tomorrow and mail lou@petrel.example."
+AGENT: list[dict[str, Any]] = [{"role": "user", "content": REQUEST}]
 CANCEL = {"name": "cancel", "parameters": {"properties": {"order_id": {}, "date": {}, "mail": {}}}}
 CANCELLED = [
     *AGENT,
@@ -289,7 +288,7 @@ def agent_answer(
         (REFUSED, "I have cancelled your order.", "tool cancel reported an error"),
         (CANCELLED, "Your receipt is RC-40418.", "RC-40418 occurs in nothing before"),
         (CANCELLED, "I have cancelled your order.", None),
-        (AGENT, "You asked to cancel order 77120.", None),
+        (AGENT, "My order 77120 is a grey lamp.", None),
     ],
 )
 def test_actions_of_an_agent_are_checked(

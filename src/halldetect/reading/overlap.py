@@ -16,8 +16,7 @@ from halldetect.reading.document import Document, Span
 from halldetect.reading.words import FUNCTION_WORDS, words
 
 LETTERS = 5
-# Words of short texts are kept.
-_SHORT = 2_000
+_SHORT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +28,12 @@ class ContentWord:
     end: int
 
 
-def content_words(text: str) -> list[ContentWord]:
+def content_words(text: str) -> tuple[ContentWord, ...]:
     """Return the content words of a text, in order."""
-    return [*(_content_words if len(text) <= _SHORT else _content_words.__wrapped__)(text)]
+    return (_content_words if len(text) <= _SHORT else _content_words.__wrapped__)(text)
 
 
-@lru_cache(maxsize=1024)  # each turn of a conversation has all tool results before it as sources
+@lru_cache(maxsize=4096)  # each turn of a conversation has all tool results before it as sources
 def _content_words(text: str) -> tuple[ContentWord, ...]:
     keyed = ((_key(word.norm), word) for word in words(text))
     return tuple(ContentWord(key, word.start, word.end) for key, word in keyed if key is not None)
@@ -42,12 +41,7 @@ def _content_words(text: str) -> tuple[ContentWord, ...]:
 
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words of a text."""
-    return (_keys if len(text) <= _SHORT else _keys.__wrapped__)(text)
-
-
-@lru_cache(maxsize=4096)
-def _keys(text: str) -> frozenset[str]:
-    return frozenset(word.key for word in _content_words.__wrapped__(text))
+    return frozenset(word.key for word in content_words(text))
 
 
 def shared_part(keys: frozenset[str], other: frozenset[str]) -> float:

@@ -38,24 +38,17 @@ class Window:
 
 
 class CountedDocument:
-    """A document whose parts are read and counted in the tokens of a verifier, each once."""
+    """A document whose parts are counted in the tokens of a verifier, each of them once."""
 
     def __init__(self, verifier: Verifier, document: Document) -> None:
         self.document = document
         self._verifier = verifier
-        self._texts: dict[Span, str] = {}
         self._counts: dict[Span, int] = {}
-
-    def read(self, span: Span) -> str:
-        """Return the text of a span as the verifier reads it."""
-        if span not in self._texts:
-            self._texts[span] = self.document.readable(span)
-        return self._texts[span]
 
     def count(self, spans: Sequence[Span]) -> list[int]:
         """Return the number of tokens of each span, without special tokens."""
         new = [span for span in dict.fromkeys(spans) if span not in self._counts]
-        counts = self._verifier.count_tokens(list(map(self.read, new)))
+        counts = self._verifier.count_tokens(list(map(self.document.readable, new)))
         self._counts.update(zip(new, counts, strict=True))
         return [self._counts[span] for span in spans]
 

@@ -33,23 +33,17 @@ _WORD = re.compile(r"[^\s\"'(),;!?<>{}\[\]]+")
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The names of tools and parameters and the words of a request, which need no check."""
+    """The names of tools and the words of a request, which need no check."""
 
     tools: frozenset[str] = frozenset()
-    parameters: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, request: Mapping[str, Any], sources: Sequence[str]) -> Vocabulary:
         """Return the vocabulary of a chat request."""
         declared = [request.get("tools"), request.get("functions")]
-        tools: set[str] = set()
-        parameters: set[str] = set()
-        for item in _parts(declared):
-            if isinstance(item, dict):
-                name, properties = item.get("name"), item.get("properties")
-                tools |= {name} if isinstance(name, str) else set()
-                parameters.update(properties if isinstance(properties, dict) else ())
+        named = (item.get("name") for item in _parts(declared) if isinstance(item, dict))
+        tools = frozenset(name for name in named if isinstance(name, str))
         texts = [message_text(message.get("content")) for message in request["messages"]]
         found = {
             word
@@ -57,7 +51,7 @@ class Vocabulary:
             for word in _WORD.findall(text)
         }
         words = found | {word.strip(".:") for word in found}
-        return cls(frozenset(tools), frozenset(parameters), frozenset(words))
+        return cls(tools, frozenset(words))
 
 
 def _parts(value: object) -> Iterator[object]:
@@ -79,29 +73,23 @@ class ToolCall:
 
     def rebuilt(self) -> dict[str, Any]:
         """Return the call with an id of our own, and its arguments written once more."""
-        value = self._value()
+        value = self.value()
         arguments = self.arguments if value is None else json.dumps(value, ensure_ascii=False)
         function = {"name": self.name, "arguments": arguments}
         return {"id": f"call_{secrets.token_hex(12)}", "type": "function", "function": function}
-
-    def message_part(self) -> dict[str, Any]:
-        """Return the call for the rules of conversations, empty if its arguments are not JSON."""
-        value = self._value()
-        return {"function": {"name": self.name, "arguments": value or {}}}
 
     def texts(self, vocabulary: Vocabulary) -> Iterator[tuple[str, bool]]:
         """Yield the texts of the arguments to judge; True if the rules for tool calls read them.
 
         Words of the request are left out.
         """
-        value = self._value()
+        value = self.value()
         if value is None:
             yield self.arguments, False
         for item in _parts({"": value}):
             named: Iterable[tuple[str, object]] = ()
             if isinstance(item, dict):
-                new = [name for name in item if name and name not in vocabulary.parameters]
-                yield from ((name, False) for name in new)
+                yield from ((name, False) for name in item if name and name not in vocabulary.words)
                 named = item.items()
             elif isinstance(item, list):
                 named = [("", inner) for inner in item if isinstance(inner, list)]
@@ -120,7 +108,7 @@ class ToolCall:
         kind = rules.value_kind(self.name, name, value)
         return kind not in (None, "path") or rules.is_text(value)
 
-    def _value(self) -> Any:
+    def value(self) -> Any:
         """Return the arguments if they are JSON without repeated keys, else None."""
         try:
             value = json.loads(self.arguments, object_pairs_hook=unique_keys)
@@ -199,22 +187,18 @@ class Choice:
     @property
     def checked(self) -> dict[str, str]:
         """The texts to judge, by field; empty ones are left out."""
-        arguments = [text for call in self.known_calls for text, _ in call.texts(self.vocabulary)]
+        return self._texts(True)
+
+    def _texts(self, ruled: bool) -> dict[str, str]:
+        every = (pair for call in self.known_calls for pair in call.texts(self.vocabulary))
         texts = {"content": self.content, "refusal": self.refusal}
-        texts["tool_calls"] = "\n\n".join(arguments)
+        texts["tool_calls"] = "\n\n".join(text for text, by_rule in every if ruled or not by_rule)
         return {name: text for name, text in texts.items() if text.strip()}
 
     def to_judge(self) -> tuple[str, list[dict[str, Any]]]:
         """Return the text to judge, and the calls with the values that rules settle."""
-        free = [
-            text
-            for call in self.known_calls
-            for text, ruled in call.texts(self.vocabulary)
-            if not ruled
-        ]
-        texts = [text for text in (self.content, self.refusal, *free) if text.strip()]
-        calls = [call.message_part() for call in self.known_calls]
-        return "\n\n".join(texts) or self.content, calls
+        calls = [{"name": call.name, "args": call.value() or {}} for call in self.known_calls]
+        return "\n\n".join(self._texts(False).values()) or self.content, calls
 
     def message(self) -> dict[str, Any]:
         """Return the message, built from the fields that were judged."""

@@ -20,13 +20,7 @@ from halldetect.report import ClaimReport, Report
 from halldetect.report.json_form import plain
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.proxy.answer import Choice, Vocabulary
-from halldetect_serve.proxy.rag_prompt import (
-    SourcePlaces,
-    is_document,
-    is_source,
-    is_tool,
-    message_text,
-)
+from halldetect_serve.proxy.rag_prompt import SOURCE_NAME, SourcePlaces, is_of_agent, message_text
 from halldetect_serve.schemas import CheckOptions, Text
 from halldetect_serve.settings import CheckSettings
 from halldetect_serve.worker.process import FinishedReport
@@ -65,25 +59,21 @@ class ChatRequest(BaseModel):
         body, named = self.upstream_body(), self.options.sources
         sources = places.find(body) if named is None else named
         vocabulary = Vocabulary.of(body, sources)
-        documents, before = sources, None
-        if vocabulary.tools or any("tool_calls" in item or is_tool(item) for item in self.messages):
-            said = [item for item in self.messages if not is_document(item)]
-            try:
-                deque(read_messages(said), maxlen=0)
-            except InputError:  # a form that only the upstream knows
-                said = []
-            before = json.dumps(said)[:-1]
-            if said and named is None and places == SourcePlaces():  # the rest is in the messages
-                found = [item for item in self.messages if is_document(item)]
-                documents = [message_text(item.get("content")) for item in found]
-        return RequestContext(sources, vocabulary, self.question(), documents, before)
-
-    def question(self) -> str | None:
-        """Return the last message of the user that is not a source."""
-        for message in reversed(self.messages):
-            if message.get("role") == "user" and not is_source(message):
-                return message_text(message.get("content"))
-        return None
+        said, asked = [], None
+        for item in self.messages:
+            document = item.get("name") == SOURCE_NAME
+            said.append({**item, "role": "system"} if document else item)
+            if item.get("role") == "user" and not document:
+                asked = message_text(item.get("content"))
+        if not (vocabulary.tools or any(map(is_of_agent, said))):
+            return RequestContext(sources, vocabulary, asked)
+        try:
+            deque(read_messages(said), maxlen=0)
+        except InputError:  # a form that only the upstream knows
+            return RequestContext(sources, vocabulary, asked, sources, "[")
+        chosen = named is not None or places != SourcePlaces()
+        documents = sources if chosen else []
+        return RequestContext(sources, vocabulary, asked, documents, f"{json.dumps(said)[:-1]}, ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +87,15 @@ class RequestContext:
     sources: list[str]
     vocabulary: Vocabulary
     question: str | None
-    documents: list[str]
-    before: str | None
+    documents: Sequence[str] = ()
+    before: str | None = None
 
     def pair(self, text: str, calls: Sequence[Any] = (), judge_from: int = 0) -> Pair:
         """Return an answer with its sources, to judge it from an offset on."""
         if self.before is None or not (text.strip() or calls):
             return Pair(self.sources, text, self.question)
         answer = json.dumps({"role": "assistant", "content": text, "tool_calls": calls})
-        comma = "," if len(self.before) > 1 else ""
-        return LastTurn(self.documents, f"{self.before}{comma}{answer}]", None, judge_from)
+        return LastTurn(self.documents, f"{self.before}{answer}]", None, judge_from)
 
 
 @dataclass(frozen=True, slots=True)

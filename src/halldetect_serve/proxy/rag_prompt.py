@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,11 +109,14 @@ def message_text(content: object) -> str:
 
 def request_sources(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the texts that the answer to a chat request must be faithful to."""
-    marked = [message_text(item.get("content")) for item in messages if is_source(item)]
-    if any(map(is_tool, messages)):
-        with suppress(InputError):  # a form that only the upstream knows
-            named = [message_text(item.get("content")) for item in messages if is_document(item)]
-            marked = [*named, *tool_results([x for x in messages if not is_document(x)])]
+    named = [item for item in messages if item.get("name") == SOURCE_NAME]
+    others = [item for item in messages if item not in named]
+    marked = [message_text(item.get("content")) for item in named]
+    try:
+        marked += tool_results(others)
+    except InputError:  # a form that only the upstream knows
+        tools = [item for item in others if item.get("role") in SOURCE_ROLES]
+        marked += [message_text(item.get("content")) for item in tools]
     return marked or [text for prompt in _prompts(messages) for text in prompt_sources(prompt)]
 
 
@@ -124,19 +126,9 @@ def _prompts(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def is_source(message: Mapping[str, Any]) -> bool:
-    """Return True if a whole message is a source."""
-    return is_tool(message) or is_document(message)
-
-
-def is_tool(message: Mapping[str, Any]) -> bool:
-    """Return True if a message is the result of a tool."""
-    return message.get("role") in SOURCE_ROLES
-
-
-def is_document(message: Mapping[str, Any]) -> bool:
-    """Return True if a message is a document of the application."""
-    return message.get("name") == SOURCE_NAME
+def is_of_agent(message: Mapping[str, Any]) -> bool:
+    """Return True if a message is a call of a tool or its result."""
+    return "tool_calls" in message or message.get("role") in SOURCE_ROLES
 
 
 def prompt_sources(prompt: str) -> list[str]:
