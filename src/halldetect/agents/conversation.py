@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 from halldetect.agents import rules
@@ -28,6 +29,7 @@ from halldetect.report import (
     ErrorKind,
     ErrorReport,
     Evidence,
+    MessageReport,
     Report,
     Status,
     Verdict,
@@ -43,10 +45,15 @@ _WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.FAITHFUL, Ver
 
 @dataclass(frozen=True, slots=True)
 class TurnReport:
-    """The report of one assistant message; `index` is its place in the messages."""
+    """The report of one assistant message; `index` is its place in the messages.
+
+    The tool calls begin at `end` of the response. `places` has the message of each document.
+    """
 
     index: int
     report: Report
+    end: int = 0
+    places: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +80,13 @@ class ConversationReport:
         if not self.turns:
             raise InputError("the conversation has no message of the assistant to check")
         text, claims, unchecked = "", [], []
+        messages = [(at, MessageReport(doc)) for doc, at in enumerate(self.turns[-1].places)]
         for turn in self.turns:
             text += f"[message {turn.index}]\n"
+            spans = Span(0, turn.end), Span(turn.end, len(turn.report.response))
+            said, calls = (Span(span.start + len(text), span.end + len(text)) for span in spans)
+            judged = MessageReport(None, said, calls, turn.report.verdict, turn.report.reason)
+            messages.append((turn.index, judged))
             claims += [_moved(claim, len(text)) for claim in turn.report.claims]
             unchecked += [_moved(part, len(text)) for part in turn.report.unchecked]
             text += f"{turn.report.response}\n\n"
@@ -84,6 +96,7 @@ class ConversationReport:
             last, verdict=self.verdict, reason=None if claims else reasons[0], response=text,
             score=response_score(claims), graded=graded_score(claims), claims=tuple(claims),
             unchecked=tuple(unchecked), question=None,
+            messages=tuple(item for at, item in sorted(messages, key=itemgetter(0)) if at >= 0),
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,6 +131,8 @@ class _Before:
         ]
         # Documents without a name are numbered; those of a message continue the count.
         self.counts = Counter({"document ": 0 if first.document_names else len(self.texts)})
+        self.index = -1  # of the message that is read
+        self.places = [self.index for _ in self.texts]
         self.calls: dict[str, Call] = {}
         self.answered: list[rules.AnsweredCall] = []
         self.given: list[int] = []
@@ -130,11 +145,12 @@ class _Before:
         self.counts[kind] += 1
         self.names = [*self.names, f"{kind}{self.counts[kind]}"]
         self.texts = [*self.texts, text]
+        self.places = [*self.places, self.index]
         return len(self.texts) - 1
 
     def take(self, message: Message) -> None:
         """Add the sources in a message; the text of the assistant is not one."""
-        self.unread = self.unread + message.unread
+        self.index, self.unread = message.index, self.unread + message.unread
         self.calls = self.calls | {call.id: call for call in message.calls}
         for document in message.documents:
             self.add("document ", document)
@@ -300,7 +316,7 @@ def settle(turn: Turn, report: Report) -> TurnReport:
         report, verdict=verdict, reason=reason, score=score, graded=graded_score(claims),
         claims=claims, provenance=replace(report.provenance, notes=notes),
     )  # fmt: skip
-    return TurnReport(turn.index, report)
+    return TurnReport(turn.index, report, turn.end, tuple(turn.before.places))
 
 
 def _settled(before: _Before, report: Report, claim: ClaimReport) -> ClaimReport:
