@@ -250,9 +250,7 @@ class Detector:
         self, source: Source, response: str, start: int, *, question: str | None = None
     ) -> Report:
         """Check a response from `start` on; the text before it only resolves references."""
-        self._refuse_paper("a part of a response")
-        (item,) = self.begin([Pair(source, response, question)])
-        return self.finish([keep_claims_from(item, start)])[0]
+        return self.check_many([Pair(source, response, question, start)])[0]
 
     def check_many(
         self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
@@ -297,9 +295,9 @@ class Detector:
         Raises InputError for a malformed message.
         """
         self._refuse_paper("a conversation")
-        turns = read_turns(messages, documents, start)
-        prepared = map(prepare_turn, turns, self.begin([turn.pair for turn in turns]))
-        reports = self.finish([keep_claims_from(item, judge_from) for item in prepared])
+        turns = read_turns(messages, documents, start, judge_from)
+        prepared = self.begin([turn.pair for turn in turns])
+        reports = self.finish([*map(prepare_turn, turns, prepared)])
         unread = turns[-1].before.unread if turns else ()
         return ConversationReport((*map(settle, turns, reports),), tuple(unread))
 
@@ -385,11 +383,14 @@ class Detector:
 
     def _prepare(self, items: Sequence[Prepared]) -> list[Prepared]:
         """Refuse or read pairs; load the models if any pair is left."""
+        if any(item.pair.judge_from for item in items):
+            self._refuse_paper("a part of a response")
         refused = [refuse(item, self.configuration) for item in items]
         if self.configuration.paper or all(item.problem is not None for item in refused):
             return refused
         models = self.models
-        return [prepare(item, models.verifier, models.knowledge) for item in refused]
+        read = [prepare(item, models.verifier, models.knowledge) for item in refused]
+        return [keep_claims_from(item, item.pair.judge_from) for item in read]
 
     def finish(
         self, prepared: Sequence[Prepared], *, observe: Observe | None = None

@@ -190,7 +190,7 @@ class _Before:
         self.given = [*self.given, self.add("user turn ", text)]
         self.corrections = [*self.corrections, *((self.given[-1], *pair) for pair in found)]
 
-    def turn(self, message: Message) -> Turn:
+    def turn(self, message: Message, judge_from: int) -> Turn:
         """Return an assistant message as a turn."""
         texts = [*message.texts]
         for call in message.calls:
@@ -208,7 +208,7 @@ class _Before:
                     values.append(self.settled(claim, kind, value))
         named = zip(self.names, self.texts, strict=True)
         sources: Any = [{"id": name, "text": text} for name, text in named]
-        pair = Pair(sources or _NOTHING, response, self.question)
+        pair = Pair(sources or _NOTHING, response, self.question, judge_from)
         return Turn(message.index, pair, end, tuple(values), copy(self))
 
     def settled(self, claim: ClaimReport, kind: str, value: Any) -> ClaimReport:
@@ -241,14 +241,16 @@ def _invented(claim: ClaimReport, words: str, reason: str) -> ClaimReport:
     return replace(claim, error=error)
 
 
-def read_turns(messages: object, documents: Source | None = None, start: int = 0) -> list[Turn]:
+def read_turns(
+    messages: object, documents: Source | None = None, start: int = 0, judge_from: int = 0
+) -> list[Turn]:
     """Return the assistant messages from an index on, each with all that came before it."""
     before, turns = _Before(documents), []
     for message in read_messages(messages):
         before.take(message)
         says = message.calls or any(map(str.strip, message.texts))
         if message.role == "assistant" and message.index >= start and says:
-            turns.append(before.turn(message))
+            turns.append(before.turn(message, judge_from))
     return turns
 
 

@@ -98,9 +98,9 @@ def _check(arguments: argparse.Namespace) -> tuple[TurnReport, ...]:
     messages = read_transcript(read_file(Path(path).expanduser(), "transcript"))
     texts = ["\n".join(item.texts).strip() for item in read_messages(messages)]
     last = event.get("last_assistant_message") or event.get("prompt_response")
+    written = next((text for text in reversed(texts) if text), " ")
     # Gemini CLI sends all texts of the turn, one a line.
-    shown = isinstance(last, str) and f"\n{last.strip()}".endswith(f"\n{(texts or [''])[-1]}")
-    if isinstance(last, str) and last.strip() and not (shown and texts[-1]):
+    if isinstance(last, str) and last.strip() and not f"\n{last.strip()}".endswith(f"\n{written}"):
         messages.append({"role": "assistant", "content": last})  # the transcript lags behind
     said = [at for at, text in enumerate(texts) if text and messages[at]["role"] == "user"]
     start = said[-1] if said else 0

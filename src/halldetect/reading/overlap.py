@@ -91,7 +91,7 @@ class WordIndex:
         weights = {
             key: self._weight(key)
             for key in keys
-            if not any(self._occurs(key, *part) for part in besides)
+            if not any(_within(self._positions[at].get(key, ()), span) for at, span in besides)
         }
         total = math.fsum(weights.values())
         if total == 0.0:
@@ -107,9 +107,6 @@ class WordIndex:
 
     def _weight(self, key: str) -> float:
         return math.log1p(self._sentences / (self._sentences_with.get(key, 0) + 0.5))
-
-    def _occurs(self, key: str, document: int, span: Span) -> bool:
-        return _within(self._positions[document].get(key, ()), span)
 
 
 def _within(positions: Sequence[int], span: Span) -> bool:

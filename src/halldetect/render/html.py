@@ -149,8 +149,8 @@ def _message(report: Report, items: Sequence[ShownClaim], message: MessageReport
     """Return a message of a conversation with its claims, as the view prints it."""
     if message.document is not None:
         name = document_name(report, message.document)
-        text = parts(report.documents[message.document], [])
-        return {"role": name.split()[0], "name": name, "text": text}
+        shown = parts(report.documents[message.document], [])
+        return {"role": name.split()[0], "name": name, "text": shown}
     texts, claims = [], []
     for kind, place in (("words", message.span), ("call", message.calls)):
         if not place:

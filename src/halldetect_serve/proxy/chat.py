@@ -20,7 +20,7 @@ from typing import Any
 from anyio.to_thread import run_sync
 
 from halldetect.errors import ServiceError
-from halldetect.inputs import ASSERTS_NOTHING, LastTurn, Pair
+from halldetect.inputs import ASSERTS_NOTHING, Pair
 from halldetect.preparation import CHECK_FAILED
 from halldetect.reading.sentences import sentences
 from halldetect.stream.guard import complete_sentences, context_of
@@ -249,8 +249,7 @@ class ProxiedChat:
         """Return why a sentence may not follow the text `shown`, and if it asserts anything."""
         context = context_of(shown).lstrip()
         pair = self.read.pair(context + sentence, judge_from=len(context))
-        start = 0 if isinstance(pair, LastTurn) else len(context)
-        with submit(self.context, self._unstored, [pair], judge_from=start) as job:
+        with submit(self.context, self._unstored, [pair]) as job:
             (finished,) = await job.reports()
         verdict, reason = finished.overview["verdict"], finished.overview["reason"]
         if verdict == "hallucinated":

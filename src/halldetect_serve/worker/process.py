@@ -50,14 +50,12 @@ class Job:
     Attributes:
         watch: True if the caller wants events during the check.
         repair: True to repair the responses, False to check them.
-        judge_from: offset in the response where the checked part begins; the rest is context.
     """
 
     configuration: Configuration
     pairs: tuple[Pair, ...]
     watch: bool = False
     repair: bool = False
-    judge_from: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +232,7 @@ class CheckWorker:
             repair = detector.repair(pair.source, pair.response, question=pair.question)
             overview = report_overview(repair.report or repair.original)
             return [FinishedReport(repair.to_json(indent=None), overview)]
-        if job.judge_from:
-            report = detector.check_part(
-                pair.source, pair.response, job.judge_from, question=pair.question
-            )
-            reports = [report]
-        else:
-            reports = detector.check_many(job.pairs, observe=self._on_event)
+        reports = detector.check_many(job.pairs, observe=self._on_event)
         return [
             FinishedReport(report.to_json(indent=None), report_overview(report))
             for report in reports

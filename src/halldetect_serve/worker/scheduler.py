@@ -56,7 +56,7 @@ class WorkItem:
     @property
     def alone(self) -> bool:
         """True if it is not batched: a repair, or the check of a part."""
-        return self.job.repair or self.job.judge_from > 0
+        return self.job.repair or self.job.pairs[self.index].judge_from > 0
 
 
 def estimated_tokens(pair: Pair) -> int:
