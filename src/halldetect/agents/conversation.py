@@ -299,7 +299,7 @@ def _as_given(document: Document, corrections: Sequence[Sequence[str]]) -> Docum
         if no_assertion(text) is None:
             for old, new in corrections:
                 text = new.join(re.split(rf"(?<!\w){re.escape(old)}(?!\w)", text))
-            kept[span] = text
+            kept[span] = rules.readdressed(text)
     return Document(document.text, tuple(kept), readings=tuple(kept.values()))
 
 

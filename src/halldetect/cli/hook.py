@@ -119,9 +119,17 @@ def read_transcript(text: str) -> list[dict[str, Any]]:
         records = list(_lines(text))
     if not isinstance(records, list):
         raise InputError("the conversation must be a list of messages")
+    try:
+        return _messages(records)
+    except (AttributeError, KeyError, TypeError):
+        raise InputError("the transcript has a form that halldetect does not know") from None
+
+
+def _messages(records: list[Any]) -> list[dict[str, Any]]:
     messages: dict[object, list[Any]] = {}
     for number, record in enumerate(records):
-        if not isinstance(record, dict) or "role" in record:
+        # A message without a role is an error; other records of a transcript are ignored.
+        if not isinstance(record, dict) or "role" in record or [*record] == ["content"]:
             messages[number] = [record]
         elif "$rewindTo" in record:
             known = list(messages)
