@@ -20,7 +20,12 @@ from halldetect.report import ClaimReport, Report
 from halldetect.report.json_form import plain
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.proxy.answer import Choice, Vocabulary
-from halldetect_serve.proxy.rag_prompt import SOURCE_NAME, SourcePlaces, is_of_agent, message_text
+from halldetect_serve.proxy.rag_prompt import (
+    SOURCE_NAME,
+    SOURCE_ROLES,
+    SourcePlaces,
+    message_text,
+)
 from halldetect_serve.schemas import CheckOptions, Text
 from halldetect_serve.settings import CheckSettings
 from halldetect_serve.worker.process import FinishedReport
@@ -59,20 +64,20 @@ class ChatRequest(BaseModel):
         body, named = self.upstream_body(), self.options.sources
         sources = places.find(body) if named is None else named
         vocabulary = Vocabulary.of(body, sources)
-        said, asked = [], None
+        said, asked, uses_tools = [], None, bool(vocabulary.tools)
         for item in self.messages:
-            document = item.get("name") == SOURCE_NAME
+            document, role = item.get("name") == SOURCE_NAME, item.get("role")
             said.append({**item, "role": "system"} if document else item)
-            if item.get("role") == "user" and not document:
+            uses_tools |= "tool_calls" in item or role in SOURCE_ROLES
+            if role == "user" and not document:
                 asked = message_text(item.get("content"))
-        if not (vocabulary.tools or any(map(is_of_agent, said))):
+        if not uses_tools:
             return RequestContext(sources, vocabulary, asked)
         try:
             deque(read_messages(said), maxlen=0)
         except InputError:  # a form that only the upstream knows
             return RequestContext(sources, vocabulary, asked, sources, "[")
-        chosen = named is not None or places != SourcePlaces()
-        documents = sources if chosen else []
+        documents = [] if named is None and places == SourcePlaces() else sources
         return RequestContext(sources, vocabulary, asked, documents, f"{json.dumps(said)[:-1]}, ")
 
 

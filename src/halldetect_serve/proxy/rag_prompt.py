@@ -126,11 +126,6 @@ def _prompts(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def is_of_agent(message: Mapping[str, Any]) -> bool:
-    """Return True if a message is a call of a tool or its result."""
-    return "tool_calls" in message or message.get("role") in SOURCE_ROLES
-
-
 def prompt_sources(prompt: str) -> list[str]:
     """Return the context in a prompt, one text per document; empty without a context."""
     return _tagged(prompt) or _under_heading(prompt)
