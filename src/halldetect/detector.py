@@ -14,7 +14,8 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Unpack
 
 from halldetect import pipeline
-from halldetect.agents.conversation import ConversationReport, prepare_turn, read_turns, settle
+from halldetect.agents import conversation
+from halldetect.agents.conversation import ConversationReport
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.findings.disputes import find_missing
@@ -262,8 +263,7 @@ class Detector:
         `observe` receives the claims of each pair, and each claim once it is settled.
         """
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
-            kind = type(pairs).__name__
-            raise InputError(f"check_many takes pairs of source and response, not {kind}")
+            raise InputError(f"check_many takes pairs, not {type(pairs).__name__}")
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
@@ -277,12 +277,7 @@ class Detector:
         return reports
 
     def check_conversation(
-        self,
-        messages: object,
-        *,
-        documents: Source | None = None,
-        start: int = 0,
-        judge_from: int = 0,
+        self, messages: object, *, documents: Source | None = None, start: int = 0
     ) -> ConversationReport:
         """Check the assistant's turns of a conversation, each against all that came before.
 
@@ -290,27 +285,25 @@ class Detector:
             messages: Messages of OpenAI or Anthropic, or with role and content.
             documents: Retrieved documents, a source of every turn.
             start: The index of the first message to check.
-            judge_from: The offset in the texts to check from which claims are judged.
 
         Raises InputError for a malformed message.
         """
+        return self._check_turns(conversation.read_turns(messages, documents, start))
+
+    def _check_turns(self, turns: Sequence[conversation.Turn]) -> ConversationReport:
         self._refuse_paper("a conversation")
-        turns = read_turns(messages, documents, start, judge_from)
         prepared = self.begin([turn.pair for turn in turns])
-        reports = self.finish([*map(prepare_turn, turns, prepared)])
+        reports = self.finish([*map(conversation.prepare_turn, turns, prepared)])
         unread = turns[-1].before.unread if turns else ()
-        return ConversationReport((*map(settle, turns, reports),), tuple(unread))
+        return ConversationReport(tuple(map(conversation.settle, turns, reports)), tuple(unread))
 
     def _merged(self, item: Conversation) -> Report:
         """Return one report of all turns; an error becomes the reason of an uncheckable one."""
         try:
-            messages = json.loads(item.response)
-            if not isinstance(item, LastTurn):
-                return self.check_conversation(messages, documents=item.source).merged()
-            (turn,) = self.check_conversation(
-                messages, documents=item.source, start=len(messages) - 1, judge_from=item.judge_from
-            ).turns
-            return turn.report
+            messages, last = json.loads(item.response), isinstance(item, LastTurn)
+            place = len(messages) - 1 if last else 0, item.judge_from
+            found = self._check_turns(conversation.read_turns(messages, item.source, *place))
+            return found.turns[0].report if last else found.merged()
         except (ValueError, RecursionError, InputError) as error:
             problem = f"not a conversation: {error}"
             return self.finish([replace(clean(item, 0), problem=problem)])[0]
@@ -338,8 +331,7 @@ class Detector:
         Args:
             max_rounds: Rounds of changes; then every failing claim is removed.
         """
-        from halldetect.repair.repairer import Repairer
-        from halldetect.verification.remembering import RememberingVerifier
+        from halldetect.repair.repairer import RememberingVerifier, Repairer
 
         self._refuse_paper("a repair")
         # The rounds of a repair repeat many pairs.
@@ -375,10 +367,7 @@ class Detector:
             )
 
     def begin(self, pairs: Iterable[AnyPair]) -> list[Prepared]:
-        """Do the first half of `check_many`: read each pair. `finish` does the rest.
-
-        One thread may begin some pairs while another finishes others.
-        """
+        """Do the first half of `check_many`: read each pair. `finish` does the rest."""
         return self._prepare([clean(item, index) for index, item in enumerate(pairs)])
 
     def _prepare(self, items: Sequence[Prepared]) -> list[Prepared]:

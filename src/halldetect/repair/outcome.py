@@ -40,16 +40,9 @@ class Method(StrEnum):
 class Change:
     """One sentence of the original and its treatment.
 
-    Attributes:
-        action: Kept, changed or removed.
-        before: The sentence in the original.
-        after: The sentence in the new text; None if it was removed.
-        span: Its place in the original.
-        new_span: Its place in the new text; None if it was removed.
-        method: The method of the change; None if it was not changed.
-        why: The reason for a change or removal; None if it was kept.
-        evidence: The decisive passage of the source, if any.
-        lost: Supported claims of the original that the new sentence lacks.
+    `after`, and its place `new_span` in the new text, are None if it was removed. `why` is the
+    reason for a change or removal, `evidence` the decisive passage of the source. `lost` has the
+    supported claims of the original that the new sentence lacks.
     """
 
     action: Action
@@ -68,16 +61,8 @@ class Repair:
     """The outcome of a repair.
 
     A text always comes with a report that calls it faithful and all its claims supported (see
-    `passes`); the constructor rejects anything else.
-
-    Attributes:
-        outcome: Unchanged (it was faithful), repaired, or failed.
-        text: The new text; None if the repair failed.
-        reason: Why it failed.
-        report: The report of the new text; None if the repair failed.
-        original: The report of the original response.
-        changes: One per sentence of the response, in order; empty if the repair failed.
-        seconds: The duration of the repair.
+    `is_mended`); the constructor rejects anything else. A failed repair has a `reason` and neither
+    text nor report nor changes. `changes` has one item per sentence of the response, in order.
     """
 
     outcome: Outcome

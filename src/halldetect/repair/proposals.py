@@ -36,26 +36,15 @@ _LIMITS = _BOUNDS | {"by", "to", "from"}
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A new version of a sentence.
+    """A new version of a sentence."""
 
-    Attributes:
-        text: The sentence with its list mark and citations.
-        evidence: The text of the source that has to support it.
-        one_fact: True if no word in it comes from elsewhere in the source.
-    """
-
-    text: str
-    evidence: str
-    one_fact: bool
+    text: str  # with its list mark and citations
+    evidence: str  # the text of the source that has to support it
+    one_fact: bool  # True if no word in it comes from elsewhere in the source
 
 
 class Proposals:
-    """Proposes changes of sentences, based on the sentences of a source.
-
-    Args:
-        response: The text to repair.
-        documents: The texts of the source.
-    """
+    """Proposes changes of sentences of a response, based on the sentences of its source."""
 
     def __init__(self, response: str, documents: Sequence[str]) -> None:
         self._usage = WordUsage([response, *documents])

@@ -25,25 +25,15 @@ _LABEL_RANK = 8
 
 @dataclass(slots=True)
 class Sentence:
-    """One sentence of the response.
-
-    Attributes:
-        span: Its place in the response.
-        before: The original text.
-        after: The current text; None once it is removed.
-        method: The method of the last change.
-        why: The reason for the change or removal.
-        evidence: The decisive passage of the source.
-        tried: Texts that did not pass.
-    """
+    """One sentence of the response; `why` is the reason for its last change or removal."""
 
     span: Span
     before: str
-    after: str | None
+    after: str | None  # None once it is removed
     method: Method | None = None
     why: str | None = None
     evidence: Evidence | None = None
-    tried: set[str] = field(default_factory=set)
+    tried: set[str] = field(default_factory=set)  # texts that did not pass
 
     def change(self, text: str, method: Method) -> None:
         """Replace the text."""

@@ -243,14 +243,11 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class MessageReport:
-    """A message of a conversation: a document, or a turn in the response with its verdict.
-
-    `span` is the text of a turn, `calls` are its tool calls.
-    """
+    """A message of a conversation: a document, or a turn in the response with its verdict."""
 
     document: int | None = None
-    span: Span | None = None
-    calls: Span | None = None
+    span: Span | None = None  # the text of a turn
+    calls: Span | None = None  # its tool calls
     verdict: Verdict | None = None
     reason: str | None = None
 
@@ -265,8 +262,7 @@ class Report:
     the documents. `unchecked` has the parts of the response that were not judged, empty in paper
     mode. `citations` is None if the response cites no document. `fed_score` is set in
     paper mode only. `missing` has the statements of the source that answer the question and that
-    the response does not make, if they were asked for. `messages` has the messages of a
-    conversation, in order.
+    the response does not make, if they were asked for. `messages` has those of a conversation.
     """
 
     verdict: Verdict
@@ -323,11 +319,7 @@ class Report:
         return claim.support is not None and rounded(1.0 - claim.support) < self.threshold
 
     def relabelled(self, labels: Mapping[str, str]) -> Report:
-        """Return the report with other names for the kinds of wrong words.
-
-        Args:
-            labels: A name for each kind, such as `{"number": "FIGURE"}`; other kinds stay.
-        """
+        """Return the report with other names for kinds of wrong words: `{"number": "FIGURE"}`."""
 
         def renamed(claim: ClaimReport) -> ClaimReport:
             found = (replace(item, kind=labels.get(item.kind, item.kind)) for item in claim.wrong)
@@ -381,11 +373,7 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """Return the report of a JSON text that `to_json` wrote.
-
-        Raises:
-            InputError: For any other text.
-        """
+        """Return the report of a JSON text that `to_json` wrote; else raise InputError."""
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -394,11 +382,7 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Any) -> Report:
-        """Return the report of plain JSON values that `to_dict` gave.
-
-        Raises:
-            InputError: For any other values.
-        """
+        """Return the report of plain JSON values that `to_dict` gave; else raise InputError."""
         from halldetect.report.json_form import read_report
 
         return cast(Report, read_report(cls, data))
