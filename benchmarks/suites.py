@@ -8,7 +8,8 @@
 
 `--base` as in `benchmarks.verifiers`. tests/data/README.md describes the suites. Every claim,
 answer or copied sentence is a response of its own. Answers, copies and conversations are checked
-only if named. A turn of a conversation is unsupported if it is flagged, else supported.
+only if named. A turn of a conversation is unsupported if it is flagged, else supported; the
+processor time of a turn without the verifier is measured too.
 
 With `--pairs`, the pairs of a file are checked instead: one JSON object a line with premise,
 hypothesis and label, as `checks` has them; `--limit` then draws rows at random, with a fixed seed.
@@ -27,7 +28,7 @@ import lzma
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from halldetect.models.integrity import digest_of
 from halldetect.reading.document import Span
 from halldetect.report import Report, Status, Verdict
 from tests.support.copied_sentences import copies
+from tests.support.fakes import OverlapVerifier
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 RESULTS = Path(__file__).parent / "results" / "suites"
@@ -207,6 +209,35 @@ def checked(detector: Detector, rows: Sequence[SuiteRow]) -> list[Report]:
     return [found[index] for index in range(len(rows))]
 
 
+def own_milliseconds(entries: Iterable[dict[str, Any]]) -> dict[str, float]:
+    """Return the processor time of a turn without the verifier: the mean, and after 100 results."""
+    detector, long = Detector(OverlapVerifier()), long_conversation(100)
+
+    def spent(messages: list[Any], start: int) -> tuple[float, int]:
+        began = time.process_time()
+        found = detector.check_conversation(messages, start=start)
+        return 1000 * (time.process_time() - began), len(found.turns)
+
+    every = [spent(entry["messages"], 0) for entry in entries]
+    mean = sum(time for time, _ in every) / sum(turns for _, turns in every)
+    spent(long, 0)
+    return {"mean": round(mean, 1), "after_100_results": round(spent(long, len(long) - 1)[0], 1)}
+
+
+def long_conversation(results: int) -> list[dict[str, Any]]:
+    """Return a conversation in which each result of a tool is followed by an answer."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Please list my orders."}]
+    for number in range(4000, 4000 + results):
+        call = {"id": str(number), "name": "get_order", "args": {"page": number}}
+        order = {"order": number, "name": f"Lena {number}", "total": number / 8, "state": "sent"}
+        messages += [
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": str(number), "content": json.dumps(order)},
+            {"role": "assistant", "content": f"Order {number} is sent to Lena {number}."},
+        ]
+    return messages
+
+
 def marked_sentences(rows: Sequence[SuiteRow], reports: Sequence[Report]) -> dict[str, int]:
     """Count the sentences of answers and those with a failing claim; unmarked ones by claim."""
     counts: Counter[str] = Counter()
@@ -245,6 +276,7 @@ def main() -> None:
     began = time.perf_counter()
     if CONVERSATIONS in options.suites and len(options.suites) > 1:
         parser.error("conversations are measured alone")
+    talks = {row.source: row.turn.conversation for row in rows if row.turn is not None}.values()
     reports = checked(detector, rows)
     seconds = time.perf_counter() - began
     states = [
@@ -274,6 +306,7 @@ def main() -> None:
         "rows_sha256": {suite: digest_of(file) for suite, file in files.items()},
         "limit": options.limit,
         "seconds": round(seconds, 2),
+        **({"own_milliseconds": own_milliseconds(talks)} if talks else {}),
         "suites": {key[0]: figures(found) for key, found in groups.items() if len(key) == 1},
         "all": figures(range(len(rows))),
         "kinds": {" ".join(key): figures(found) for key, found in groups.items() if len(key) == 2},

@@ -7,25 +7,26 @@ import json
 import pickle
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import halldetect
-from benchmarks.suites import CONVERSATIONS, suite_rows
+from benchmarks.suites import CONVERSATIONS, long_conversation, suite_rows
 from halldetect.agents import rules
-from halldetect.agents.conversation import ConversationReport, read_turns
+from halldetect.agents.conversation import ConversationReport, read_turns, tool_results
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local
 from halldetect.cli import main
 from halldetect.cli.hook import read_transcript
 from halldetect.detector import Detector
 from halldetect.errors import InputError
+from halldetect.facts import quantities
 from halldetect.inputs import Conversation, Pair
 from halldetect.integrations.checker import Checker
 from halldetect.protocols import Event
+from halldetect.reading import overlap, sources
 from halldetect.report import ClaimReport, ErrorKind, Report, Status, Verdict
 from halldetect_serve.proxy.rag_prompt import request_sources
 from tests.support.fakes import OverlapVerifier, use_overlap_verifier
@@ -134,6 +135,21 @@ def test_words_of_the_user_are_given_and_those_of_the_assistant_are_not() -> Non
     report = last(given, invented, user("Thanks."), said("The tower of the town was painted blue."))
     assert only(report).status is Status.UNSUPPORTED
     assert not any("tower" in text for text in report.documents)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("My cat is grey.", "Your cat is grey."),
+        ("I'm ill and my son was with me.", "You are ill and your son was with you."),
+        ("So I was late, and our bus left.", "So you were late, and your bus left."),
+        ("The US team has I.O.U. notes.", "The US team has I.O.U. notes."),
+    ],
+)
+def test_user_is_read_in_the_second_person(text: str, read: str) -> None:
+    assert rules.readdressed(text) == read
+    report = last(user(text), said(read))
+    assert report.documents == (text,)
 
 
 def test_question_of_the_user_is_not_a_statement() -> None:
@@ -434,14 +450,23 @@ def test_suite_is_complete() -> None:
         assert list(row.turn.conversation["labels"]) == turns
 
 
-def test_a_turn_costs_little_processor_time() -> None:
-    rows = {row.source: row.turn.conversation for row in suite_rows(CONVERSATIONS) if row.turn}
-    detector, turns = Detector(OverlapVerifier()), 0
-    began = time.process_time()
-    for entry in rows.values():
-        documents = entry.get("documents")
-        turns += len(detector.check_conversation(entry["messages"], documents=documents).turns)
-    assert (time.process_time() - began) / turns < 0.1
+def test_tool_results_are_read_once_for_all_turns() -> None:
+    kept = (sources._read_visible, overlap._content_words, quantities._quantities)
+    for cache in kept:
+        cache.cache_clear()
+
+    def work(messages: list[Message], start: int) -> list[int]:
+        """Count the texts that are read, cut into words and searched for quantities."""
+        before = [cache.cache_info().misses for cache in kept]
+        Detector(OverlapVerifier()).check_conversation(messages, start=start)
+        return [cache.cache_info().misses - old for cache, old in zip(kept, before, strict=True)]
+
+    messages = long_conversation(100)
+    results = 100
+    for texts in work(messages, 0):
+        assert 0 < texts <= 10 * results  # as many again for every turn would be 50 times more
+    assert sum(work(messages, len(messages) - 1)) <= 3
+    assert sum(cache.cache_info().hits for cache in kept) > 10 * results
 
 
 # The command line and the hook
@@ -483,7 +508,18 @@ def test_check_messages_with_documents(
 
 @pytest.mark.parametrize(
     ("text", "error"),
-    [("{", "line 1 is not JSON"), ('"x"', "must be a list"), ("[3]", "messages[0] must be")],
+    [
+        ("{", "line 1 is not JSON"),
+        ('"x"', "must be a list"),
+        ("[3]", "messages[0] must be"),
+        ("", "no message of the assistant"),
+        ("[]", "no message of the assistant"),
+        ('[{"role": "user", "content": "Hello."}]', "no message of the assistant"),
+        ('[{"role": "robot", "content": "Hello."}]', "messages[0].role must be one of"),
+        ('[{"content": "Hello."}]', "messages[0].role must be one of"),
+        ('[{"type": "assistant"}]', "has a form that halldetect does not know"),
+        ('{"$set": {"messages": 3}}', "has a form that halldetect does not know"),
+    ],
 )
 def test_check_messages_of_a_wrong_file(
     conversation: Path, text: str, error: str, capsys: pytest.CaptureFixture[str]
@@ -539,6 +575,33 @@ def test_hook_checks_an_answer_that_the_transcript_lacks(
     answer = "I have deployed it."
     assert hook(monkeypatch, event("claude_code", last_assistant_message=answer)) == 2
     assert "I have deployed it." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("agent", ["claude_code", "gemini_cli"])
+def test_recorded_stops(
+    agent: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The agents stopped twice: with a wrong answer, and with the one that the hook asked for."""
+    lines = (AGENTS / "recorded" / f"{agent}.jsonl").read_text("utf-8").splitlines()
+    told = next(at for at, line in enumerate(lines) if "not backed by tool results" in line)
+    written = (AGENTS / "recorded" / f"{agent}_events.jsonl").read_text("utf-8")
+    first, second = map(json.loads, written.splitlines())
+    path = tmp_path / "transcript.jsonl"
+    path.write_text("\n".join(lines[:told]), "utf-8")
+    assert hook(monkeypatch, json.dumps({**first, "transcript_path": str(path)})) == 2
+    shown = capsys.readouterr().err.splitlines()[1:]
+    assert [line.split(" ", 2)[1] for line in shown] == ["contradicted:", "unsupported:"]
+    assert "All tests pass." in shown[0]
+    assert "I have also deployed the shop." in shown[1]
+    path.write_text("\n".join(lines), "utf-8")
+    assert second["stop_hook_active"] is True
+    assert hook(monkeypatch, json.dumps({**second, "transcript_path": str(path)})) == 0
+    messages = read_transcript(path.read_text("utf-8"))
+    assert read_turns(messages)[-1].before.unread == []  # a result is there once
+    assert len(tool_results(messages)) == 1
 
 
 def test_hook_does_not_run_in_circles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,12 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Unpack
 
 from halldetect import pipeline
-from halldetect.agents.conversation import ConversationReport, prepare_turn, read_turns, settle
+from halldetect.agents import conversation
+from halldetect.agents.conversation import ConversationReport
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.findings.disputes import find_missing
-from halldetect.inputs import AnyPair, Conversation, Pair, Source, clean_pair
+from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model
 from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
@@ -250,9 +251,7 @@ class Detector:
         self, source: Source, response: str, start: int, *, question: str | None = None
     ) -> Report:
         """Check a response from `start` on; the text before it only resolves references."""
-        self._refuse_paper("a part of a response")
-        (item,) = self.begin([Pair(source, response, question)])
-        return self.finish([keep_claims_from(item, start)])[0]
+        return self.check_many([Pair(source, response, question, start)])[0]
 
     def check_many(
         self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
@@ -264,8 +263,7 @@ class Detector:
         `observe` receives the claims of each pair, and each claim once it is settled.
         """
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
-            kind = type(pairs).__name__
-            raise InputError(f"check_many takes pairs of source and response, not {kind}")
+            raise InputError(f"check_many takes pairs, not {type(pairs).__name__}")
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
@@ -290,18 +288,22 @@ class Detector:
 
         Raises InputError for a malformed message.
         """
+        return self._check_turns(conversation.read_turns(messages, documents, start))
+
+    def _check_turns(self, turns: Sequence[conversation.Turn]) -> ConversationReport:
         self._refuse_paper("a conversation")
-        turns = read_turns(messages, documents, start)
         prepared = self.begin([turn.pair for turn in turns])
-        reports = self.finish([*map(prepare_turn, turns, prepared)])
+        reports = self.finish([*map(conversation.prepare_turn, turns, prepared)])
         unread = turns[-1].before.unread if turns else ()
-        return ConversationReport((*map(settle, turns, reports),), tuple(unread))
+        return ConversationReport(tuple(map(conversation.settle, turns, reports)), tuple(unread))
 
     def _merged(self, item: Conversation) -> Report:
         """Return one report of all turns; an error becomes the reason of an uncheckable one."""
         try:
-            messages = json.loads(item.response)
-            return self.check_conversation(messages, documents=item.source).merged()
+            messages, last = json.loads(item.response), isinstance(item, LastTurn)
+            place = len(messages) - 1 if last else 0, item.judge_from
+            found = self._check_turns(conversation.read_turns(messages, item.source, *place))
+            return found.turns[0].report if last else found.merged()
         except (ValueError, RecursionError, InputError) as error:
             problem = f"not a conversation: {error}"
             return self.finish([replace(clean(item, 0), problem=problem)])[0]
@@ -365,19 +367,19 @@ class Detector:
             )
 
     def begin(self, pairs: Iterable[AnyPair]) -> list[Prepared]:
-        """Do the first half of `check_many`: read each pair. `finish` does the rest.
-
-        One thread may begin some pairs while another finishes others.
-        """
+        """Do the first half of `check_many`: read each pair. `finish` does the rest."""
         return self._prepare([clean(item, index) for index, item in enumerate(pairs)])
 
     def _prepare(self, items: Sequence[Prepared]) -> list[Prepared]:
         """Refuse or read pairs; load the models if any pair is left."""
+        if any(item.pair.judge_from for item in items):
+            self._refuse_paper("a part of a response")
         refused = [refuse(item, self.configuration) for item in items]
         if self.configuration.paper or all(item.problem is not None for item in refused):
             return refused
         models = self.models
-        return [prepare(item, models.verifier, models.knowledge) for item in refused]
+        read = [prepare(item, models.verifier, models.knowledge) for item in refused]
+        return [keep_claims_from(item, item.pair.judge_from) for item in read]
 
     def finish(
         self, prepared: Sequence[Prepared], *, observe: Observe | None = None

@@ -35,15 +35,23 @@ class Pair:
             that views of the report show, and `text`.
         response: the text to check against the source.
         question: the question that the response answers; a short answer is judged with it.
+        judge_from: where the part to judge begins; the text before it only resolves references.
     """
 
     source: Source
     response: str
     question: str | None = None
+    judge_from: int = 0
 
 
 class Conversation(Pair):
     """A conversation to check: `response` is a JSON list of messages, `source` has documents."""
+
+    __slots__ = ()
+
+
+class LastTurn(Conversation):
+    """A conversation of which only the last message is checked."""
 
     __slots__ = ()
 
@@ -63,6 +71,7 @@ class CleanPair:
     question: str | None
     replaced: int = 0
     document_names: tuple[str, ...] = ()
+    judge_from: int = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,6 +100,7 @@ def clean_pair(pair: Pair) -> CleanPair:
         question=None if pair.question is None else clean(pair.question, "question"),
         document_names=tuple(clean(name, "the id of a source document") for name in names),
         replaced=replaced,
+        judge_from=pair.judge_from,
     )
 
 

@@ -148,7 +148,6 @@ def submit(
     *,
     watch: bool = False,
     repair: bool = False,
-    judge_from: int = 0,
 ) -> PendingJob:
     """Validate the options and queue the pairs; see `Job` for the arguments."""
     if options.store:
@@ -156,7 +155,7 @@ def submit(
     configuration = resolve_options(context.settings.checks, options)
     limit = context.settings.limits.timeout
     timeout = min(limit, options.timeout_seconds or limit)
-    job = Job(configuration, tuple(pairs), watch, repair, judge_from)
+    job = Job(configuration, tuple(pairs), watch, repair)
     return context.worker.submit(job, timeout)
 
 

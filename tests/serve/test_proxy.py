@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from halldetect.detector import Detector
 from halldetect_serve.proxy.messages import ChatRequest
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 from halldetect_serve.settings import (
@@ -26,6 +27,7 @@ from halldetect_serve.settings import (
     UpstreamSettings,
 )
 from tests.support.api_requests import refused
+from tests.support.fakes import OverlapVerifier
 from tests.support.running import Reachable, eventually, http_front
 from tests.support.upstreams import Script, upstream
 
@@ -135,7 +137,7 @@ def test_operator_names_source_places(script: Script, tmp_path: Path) -> None:
             assert choice["verdict"] == "hallucinated"
             assert "503" in choice["claims"][0]["passage"]["text"]
         script.answers = [[BAD]]
-        (choice,) = chat(service, halldetect=None).json()["halldetect"]["choices"]
+        (choice,) = chat(service, halldetect=None, tools=None).json()["halldetect"]["choices"]
         assert choice["verdict"] == "uncheckable"
 
 
@@ -215,15 +217,24 @@ def test_where_the_sources_are_found() -> None:
         {"role": "assistant", "content": None},
     ]
     request = ChatRequest(messages=messages)
-    assert (request.read(SourcePlaces())[0], request.question()) == (["One.", "Two."], "And?")
+    read = request.read(SourcePlaces())
+    assert (read.sources, read.question) == (["One.", "Two."], "And?")
+    before = json.loads(f"{read.before}null]")[:-1]
+    assert (read.documents, [item["role"] for item in before]) == (
+        [], ["system", "system", "tool", "user", "assistant"],
+    )  # fmt: skip
     named = ChatRequest.model_validate(
         {"messages": messages, "halldetect": {"sources": ["Three."]}}
     )
-    assert named.read(SourcePlaces())[0] == ["Three."]
+    assert named.read(SourcePlaces()).sources == ["Three."]
+    assert named.read(SourcePlaces()).documents == ["Three."]
+    unknown = [{"role": "critic", "content": "Bees fly."}, {"role": "tool", "content": "Two."}]
+    read = ChatRequest(messages=unknown).read(SourcePlaces())
+    assert (read.documents, read.before) == (["Two."], "[")
 
 
 def test_no_source_is_never_faithful(proxies: Proxies, script: Script) -> None:
-    body = chat(proxies["block"], halldetect=None).json()
+    body = chat(proxies["block"], halldetect=None, tools=None).json()
     (found,) = body["halldetect"]["choices"]
     assert (found["verdict"], found["reason"]) == ("uncheckable", "the source has no text")
     assert (found["action"], body["choices"][0]["message"]["content"]) == ("passed", GOOD)
@@ -238,7 +249,97 @@ def test_an_answer_without_text_passes(proxies: Proxies, script: Script) -> None
     arguments = json.dumps({"to": "1932", "text": None})
     assert call["function"] == {"name": "send", "arguments": arguments}
     assert call["id"] != "t", "the upstream's names of calls are not passed on"
-    assert body["halldetect"]["choices"][0]["verdict"] == "uncheckable"
+    (found,) = body["halldetect"]["choices"]
+    assert (found["verdict"], found["checked_fields"]) == ("faithful", ["tool_calls"])
+
+
+REQUEST = "My order 77120 is a grey lamp. Please cancel it tomorrow and mail lou@petrel.example."
+AGENT: list[dict[str, Any]] = [{"role": "user", "content": REQUEST}]
+CANCEL = {"name": "cancel", "parameters": {"properties": {"order_id": {}, "date": {}, "mail": {}}}}
+CANCELLED = [
+    *AGENT,
+    {"role": "assistant", "tool_calls": [
+        {"id": "c1", "function": {"name": "cancel", "arguments": '{"order_id": "77120"}'}}
+    ]},
+    {"role": "tool", "tool_call_id": "c1", "content": '{"status": "cancelled"}'},
+]  # fmt: skip
+REFUSED = [*CANCELLED[:-1], {**CANCELLED[-1], "content": '{"error": "the order has left"}'}]
+
+
+def agent_answer(
+    service: Reachable, script: Script, messages: list[Any], stream: bool, **message: Any
+) -> tuple[dict[str, Any], str]:
+    """The annotation of the only choice, and all that the proxy shows."""
+    part = {"index": 0, "delta" if stream else "message": {"role": "assistant", **message}}
+    script.body = raw_stream(part) if stream else raw_answer(part)
+    tools = [{"type": "function", "function": CANCEL}]
+    answer = chat(service, messages=messages, tools=tools, stream=stream, halldetect=None)
+    (found,) = (streamed(answer)[0][-1] if stream else answer.json())["halldetect"]["choices"]
+    shown = streamed(answer)[0][:-1] if stream else answer.json()["choices"]
+    return found, json.dumps(shown)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("messages", "text", "reason"),
+    [
+        (AGENT, "I have cancelled your order.", "no tool result shows this action"),
+        (AGENT, "Done.", "no tool result shows this action"),
+        (REFUSED, "I have cancelled your order.", "tool cancel reported an error"),
+        (CANCELLED, "Your receipt is RC-40418.", "RC-40418 occurs in nothing before"),
+        (CANCELLED, "I have cancelled your order.", None),
+        (AGENT, "My order 77120 is a grey lamp.", None),
+    ],
+)
+def test_actions_of_an_agent_are_checked(
+    proxies: Proxies, script: Script, messages: list[Any], text: str, reason: str, stream: bool
+) -> None:
+    for action in ("annotate", "block", "repair"):
+        found, shown = agent_answer(proxies[action], script, messages, stream, content=text)
+        if reason is None:
+            assert (found["verdict"], text in shown) == ("faithful", True)
+            continue
+        assert found["verdict"] == "hallucinated"
+        assert reason in str(found["claims"][0]["reason"])
+        assert (text in shown) == (action == "annotate")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        ({"order_id": "77120"}, None),
+        ({"order_id": "77102"}, "this id occurs in nothing before"),
+        ({"order_id": ["77120", "77102"]}, "this id occurs in nothing before"),
+        ({"order_id": "77120", "date": "2026-03-04"}, None),  # tomorrow
+        ({"order_id": "77120", "mail": "lou@petrel.example"}, None),
+        ({"order_id": "77120", "mail": "sue@petrel.example"}, "this address occurs in nothing"),
+    ],
+)
+def test_values_in_calls_of_an_agent_are_checked(
+    proxies: Proxies, script: Script, arguments: dict[str, Any], wrong: str | None, stream: bool
+) -> None:
+    function = {"name": "cancel", "arguments": json.dumps(arguments)}
+    calls = [{"index": 0, "id": "t", "function": function}]
+    found, shown = agent_answer(proxies["block"], script, AGENT, stream, tool_calls=calls)
+    assert found["checked_fields"] == ["tool_calls"]
+    assert found["verdict"] == ("faithful" if wrong is None else "hallucinated")
+    assert ("tool_calls" in shown) == (wrong is None)
+    reasons = [claim["reason"] or "" for claim in found["claims"]]
+    assert any(wrong in reason for reason in reasons) if wrong else not any(reasons)
+
+
+def test_proxy_gives_the_report_of_the_conversation(proxies: Proxies, script: Script) -> None:
+    text = "I have cancelled your order. Your receipt is RC-40418. The refund takes two days."
+    found, _ = agent_answer(proxies["annotate"], script, CANCELLED, False, content=text)
+    detector = Detector(OverlapVerifier())
+    report = detector.check_conversation(
+        [*CANCELLED, {"role": "assistant", "content": text}], start=len(CANCELLED)
+    ).turns[0].report  # fmt: skip
+    wanted = [(claim.text, claim.status, claim.reason) for claim in report.claims]
+    assert [
+        (claim["text"], claim["status"], claim["reason"]) for claim in found["claims"]
+    ] == wanted
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 from halldetect.agents import rules
@@ -27,6 +29,7 @@ from halldetect.report import (
     ErrorKind,
     ErrorReport,
     Evidence,
+    MessageReport,
     Report,
     Status,
     Verdict,
@@ -42,10 +45,15 @@ _WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.FAITHFUL, Ver
 
 @dataclass(frozen=True, slots=True)
 class TurnReport:
-    """The report of one assistant message; `index` is its place in the messages."""
+    """The report of one assistant message; `index` is its place in the messages.
+
+    The tool calls begin at `end` of the response. `places` has the message of each document.
+    """
 
     index: int
     report: Report
+    end: int = 0
+    places: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +80,13 @@ class ConversationReport:
         if not self.turns:
             raise InputError("the conversation has no message of the assistant to check")
         text, claims, unchecked = "", [], []
+        messages = [(at, MessageReport(doc)) for doc, at in enumerate(self.turns[-1].places)]
         for turn in self.turns:
             text += f"[message {turn.index}]\n"
+            spans = Span(0, turn.end), Span(turn.end, len(turn.report.response))
+            said, calls = (Span(span.start + len(text), span.end + len(text)) for span in spans)
+            judged = MessageReport(None, said, calls, turn.report.verdict, turn.report.reason)
+            messages.append((turn.index, judged))
             claims += [_moved(claim, len(text)) for claim in turn.report.claims]
             unchecked += [_moved(part, len(text)) for part in turn.report.unchecked]
             text += f"{turn.report.response}\n\n"
@@ -83,6 +96,7 @@ class ConversationReport:
             last, verdict=self.verdict, reason=None if claims else reasons[0], response=text,
             score=response_score(claims), graded=graded_score(claims), claims=tuple(claims),
             unchecked=tuple(unchecked), question=None,
+            messages=tuple(item for at, item in sorted(messages, key=itemgetter(0)) if at >= 0),
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,6 +129,10 @@ class _Before:
         self.names = [*first.document_names] or [
             f"document {at + 1}" for at in range(len(self.texts))
         ]
+        # Documents without a name are numbered; those of a message continue the count.
+        self.counts = Counter({"document ": 0 if first.document_names else len(self.texts)})
+        self.index = -1  # of the message that is read
+        self.places = [self.index for _ in self.texts]
         self.calls: dict[str, Call] = {}
         self.answered: list[rules.AnsweredCall] = []
         self.given: list[int] = []
@@ -124,14 +142,15 @@ class _Before:
 
     def add(self, kind: str, text: str) -> int:
         """Add a source, named after its kind and number; return its index."""
-        number = sum(name.startswith(kind) for name in self.names) + 1
-        self.names = [*self.names, f"{kind}{number}"]
+        self.counts[kind] += 1
+        self.names = [*self.names, f"{kind}{self.counts[kind]}"]
         self.texts = [*self.texts, text]
+        self.places = [*self.places, self.index]
         return len(self.texts) - 1
 
     def take(self, message: Message) -> None:
         """Add the sources in a message; the text of the assistant is not one."""
-        self.unread = self.unread + message.unread
+        self.index, self.unread = message.index, self.unread + message.unread
         self.calls = self.calls | {call.id: call for call in message.calls}
         for document in message.documents:
             self.add("document ", document)
@@ -171,7 +190,7 @@ class _Before:
         self.given = [*self.given, self.add("user turn ", text)]
         self.corrections = [*self.corrections, *((self.given[-1], *pair) for pair in found)]
 
-    def turn(self, message: Message) -> Turn:
+    def turn(self, message: Message, judge_from: int) -> Turn:
         """Return an assistant message as a turn."""
         texts = [*message.texts]
         for call in message.calls:
@@ -189,7 +208,7 @@ class _Before:
                     values.append(self.settled(claim, kind, value))
         named = zip(self.names, self.texts, strict=True)
         sources: Any = [{"id": name, "text": text} for name, text in named]
-        pair = Pair(sources or _NOTHING, response, self.question)
+        pair = Pair(sources or _NOTHING, response, self.question, judge_from)
         return Turn(message.index, pair, end, tuple(values), copy(self))
 
     def settled(self, claim: ClaimReport, kind: str, value: Any) -> ClaimReport:
@@ -222,14 +241,16 @@ def _invented(claim: ClaimReport, words: str, reason: str) -> ClaimReport:
     return replace(claim, error=error)
 
 
-def read_turns(messages: object, documents: Source | None = None, start: int = 0) -> list[Turn]:
+def read_turns(
+    messages: object, documents: Source | None = None, start: int = 0, judge_from: int = 0
+) -> list[Turn]:
     """Return the assistant messages from an index on, each with all that came before it."""
     before, turns = _Before(documents), []
     for message in read_messages(messages):
         before.take(message)
         says = message.calls or any(map(str.strip, message.texts))
         if message.role == "assistant" and message.index >= start and says:
-            turns.append(before.turn(message))
+            turns.append(before.turn(message, judge_from))
     return turns
 
 
@@ -252,11 +273,12 @@ def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
     for claim in prepared.claims:
         if claim.span is None or claim.span.start >= turn.end:
             continue
+        own = claim.span.cut(prepared.pair.response)
         text, reason = rules.statement_in(claim.text)
+        reason = reason or rules.statement_in(own)[1]  # a short answer is read with its question
         if reason is None:
             claims.append(replace(claim, text=text))
         else:
-            own = claim.span.cut(prepared.pair.response)
             unchecked.append(UncheckedPart(own, claim.span, reason, False))
     documents = [*prepared.documents]
     for at in turn.before.given:
@@ -277,7 +299,7 @@ def _as_given(document: Document, corrections: Sequence[Sequence[str]]) -> Docum
         if no_assertion(text) is None:
             for old, new in corrections:
                 text = new.join(re.split(rf"(?<!\w){re.escape(old)}(?!\w)", text))
-            kept[span] = text
+            kept[span] = rules.readdressed(text)
     return Document(document.text, tuple(kept), readings=tuple(kept.values()))
 
 
@@ -296,7 +318,7 @@ def settle(turn: Turn, report: Report) -> TurnReport:
         report, verdict=verdict, reason=reason, score=score, graded=graded_score(claims),
         claims=claims, provenance=replace(report.provenance, notes=notes),
     )  # fmt: skip
-    return TurnReport(turn.index, report)
+    return TurnReport(turn.index, report, turn.end, tuple(turn.before.places))
 
 
 def _settled(before: _Before, report: Report, claim: ClaimReport) -> ClaimReport:

@@ -33,6 +33,7 @@ exit status: 0 the agent may stop, 2 claims fail, or with --fail closed the chec
 """
 BLOCK, WARN = 2, 1
 _EVENTS = ("Stop", "SubagentStop", "AfterAgent")
+_GEMINI = ("user", "gemini")
 _OPTIONS = {
     "--fail": value(
         None, "if the check fails, let the agent stop (open) or not (closed)", str, "open",
@@ -97,7 +98,9 @@ def _check(arguments: argparse.Namespace) -> tuple[TurnReport, ...]:
     messages = read_transcript(read_file(Path(path).expanduser(), "transcript"))
     texts = ["\n".join(item.texts).strip() for item in read_messages(messages)]
     last = event.get("last_assistant_message") or event.get("prompt_response")
-    if isinstance(last, str) and last.strip() not in ("", *texts[-1:]):
+    written = next((text for text in reversed(texts) if text), " ")
+    # Gemini CLI sends all texts of the turn, one a line.
+    if isinstance(last, str) and last.strip() and not f"\n{last.strip()}".endswith(f"\n{written}"):
         messages.append({"role": "assistant", "content": last})  # the transcript lags behind
     said = [at for at, text in enumerate(texts) if text and messages[at]["role"] == "user"]
     start = said[-1] if said else 0
@@ -116,15 +119,26 @@ def read_transcript(text: str) -> list[dict[str, Any]]:
         records = list(_lines(text))
     if not isinstance(records, list):
         raise InputError("the conversation must be a list of messages")
+    try:
+        return _messages(records)
+    except (AttributeError, KeyError, TypeError):
+        raise InputError("the transcript has a form that halldetect does not know") from None
+
+
+def _messages(records: list[Any]) -> list[dict[str, Any]]:
     messages: dict[object, list[Any]] = {}
     for number, record in enumerate(records):
-        if not isinstance(record, dict) or "role" in record:
+        # A message without a role is an error; other records of a transcript are ignored.
+        if not isinstance(record, dict) or "role" in record or [*record] == ["content"]:
             messages[number] = [record]
         elif "$rewindTo" in record:
             known = list(messages)
-            at = known.index(record["$rewindTo"]) if record["$rewindTo"] in known else len(known)
+            at = known.index(record["$rewindTo"]) if record["$rewindTo"] in known else 0
             messages = {id: messages[id] for id in known[:at]}
-        elif record.get("type") in ("user", "gemini") and "message" not in record:
+        elif isinstance(record.get("$set"), dict) and "messages" in record["$set"]:
+            kept = [item for item in record["$set"]["messages"] if item.get("type") in _GEMINI]
+            messages = {item.get("id"): list(_gemini(item)) for item in kept}
+        elif record.get("type") in _GEMINI and "message" not in record:
             messages[record.get("id", number)] = list(_gemini(record))
         elif record.get("type") in ("user", "assistant"):
             # Hints to the model, and in the main transcript the words of subagents.
@@ -146,8 +160,10 @@ def _lines(text: str) -> Iterator[Any]:
 def _gemini(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a message of Gemini CLI and the results of its tools."""
     role = "user" if record["type"] == "user" else "assistant"
-    calls = record.get("toolCalls") or []
-    yield {"role": role, "content": record.get("content") or "", "tool_calls": calls}
+    calls, content = record.get("toolCalls") or [], record.get("content") or ""
+    if isinstance(content, list):  # results come once more as words of the user
+        content = [part for part in content if "functionResponse" not in part]
+    yield {"role": role, "content": content, "tool_calls": calls}
     for call in calls:
         for part in call.get("result") or ():
             answer = part.get("functionResponse", part).get("response", part)

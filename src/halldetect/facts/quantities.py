@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from itertools import pairwise
 
 from halldetect.facts.recogniser import MONTH, ORDINALS, VALUES
@@ -99,6 +100,7 @@ _STOP = re.compile(r"[.!?\n]")
 # Greater numbers are identifiers.
 _MOST = 1e18
 _LOOK_BACK = 24
+_SHORT = 1_000
 _ABOUT = 0.06
 _SPOKEN = {word: str(value) for word, value in _WORDS.items()}
 _SPOKEN |= {form: name[:3].lower() for name in MONTHS for form in (name.lower(), name[:3].lower())}
@@ -132,6 +134,11 @@ class Quantity:
 
 def read_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text, in order; a date also gives its month and its year."""
+    return [*(_quantities if len(text) <= _SHORT else _quantities.__wrapped__)(text)]
+
+
+@lru_cache(maxsize=4096)  # each turn of a conversation compares the sentences of all tool results
+def _quantities(text: str) -> tuple[Quantity, ...]:
     every = (quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match))
     found = [item for item in every if (item.kind, item.text.lower()) != ("count", "one")]
     more: list[Quantity] = []
@@ -149,7 +156,7 @@ def read_quantities(text: str) -> list[Quantity]:
         ):
             # "15 litres a minute, the new one 45": perhaps the same unit.
             more.append(_in_unit(second, first.kind, first.factor))
-    return [*found, *more]
+    return (*found, *more)
 
 
 def _in_unit(bare: Quantity, kind: str, factor: float) -> Quantity:
@@ -290,9 +297,11 @@ def equal(said: Quantity, known: Quantity) -> bool:
     """Return True if a quantity of a claim agrees with one of the source."""
     if not same_kind(said, known):
         return False
+    value = known.value
     if said.kind != known.kind:  # a bare number has the unit of the other one
-        said, known = (_in_unit(item, item.kind, 1 / item.factor) for item in (said, known))
-    return fits(said, known.value, exact=bool(known.bound))
+        said = said if said.factor == 1.0 else _in_unit(said, said.kind, 1 / said.factor)
+        value *= 1 / known.factor
+    return fits(said, value, exact=bool(known.bound))
 
 
 def occurs(said: Quantity, tokens: frozenset[str]) -> bool:

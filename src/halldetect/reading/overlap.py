@@ -10,11 +10,13 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from halldetect.reading.document import Document, Span
 from halldetect.reading.words import FUNCTION_WORDS, words
 
 LETTERS = 5
+_SHORT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,15 @@ class ContentWord:
     end: int
 
 
-def content_words(text: str) -> list[ContentWord]:
+def content_words(text: str) -> tuple[ContentWord, ...]:
     """Return the content words of a text, in order."""
+    return (_content_words if len(text) <= _SHORT else _content_words.__wrapped__)(text)
+
+
+@lru_cache(maxsize=4096)  # each turn of a conversation has all tool results before it as sources
+def _content_words(text: str) -> tuple[ContentWord, ...]:
     keyed = ((_key(word.norm), word) for word in words(text))
-    return [ContentWord(key, word.start, word.end) for key, word in keyed if key is not None]
+    return tuple(ContentWord(key, word.start, word.end) for key, word in keyed if key is not None)
 
 
 def content_keys(text: str) -> frozenset[str]:
@@ -84,26 +91,27 @@ class WordIndex:
         weights = {
             key: self._weight(key)
             for key in keys
-            if not any(self._occurs(key, *part) for part in besides)
+            if not any(_within(self._positions[at].get(key, ()), span) for at, span in besides)
         }
         total = math.fsum(weights.values())
         if total == 0.0:
             return [1.0 for _ in parts]
+        known = [
+            [(places[key], weight) for key, weight in weights.items() if key in places]
+            for places in self._positions
+        ]
         return [
-            math.fsum(
-                weight for key, weight in weights.items() if self._occurs(key, document, span)
-            )
-            / total
+            math.fsum(weight for places, weight in known[document] if _within(places, span)) / total
             for document, span in parts
         ]
 
     def _weight(self, key: str) -> float:
         return math.log1p(self._sentences / (self._sentences_with.get(key, 0) + 0.5))
 
-    def _occurs(self, key: str, document: int, span: Span) -> bool:
-        positions = self._positions[document].get(key, ())
-        at = bisect_left(positions, span.start)
-        return at < len(positions) and positions[at] < span.end
+
+def _within(positions: Sequence[int], span: Span) -> bool:
+    at = bisect_left(positions, span.start)
+    return at < len(positions) and positions[at] < span.end
 
 
 def _key(norm: str) -> str | None:

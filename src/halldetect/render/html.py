@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from halldetect.errors import MissingExtra
+from halldetect.reading.document import Span
 from halldetect.render.html_page import COMMON, PALETTE, asset, html_fragment, html_page
 from halldetect.render.passages import Passages, ShownClaim, shown_claims
 from halldetect.render.phrases import (
@@ -35,7 +37,7 @@ from halldetect.render.phrases import (
     unchecked_lines,
 )
 from halldetect.render.text_pieces import ClaimMark, Piece, parts, pieces
-from halldetect.report import Report
+from halldetect.report import MessageReport, Report
 
 # The page of the service uses the same files.
 SCRIPT = "report.js"
@@ -112,6 +114,7 @@ def view(report: Report, passages: Passages | None = None) -> str:
         lines=list(filter(None, (score_line(report), citation_line(report), paper_line(report)))),
         chips=[(state, STATE_SYMBOL[state], counts[state]) for state in STATES if counts[state]],
         claims=list(map(claim_row, items)),
+        messages=list(map(partial(_message, report, items), report.messages)),
         shown=_SHOWN_CARDS,
         response=parts(report.response, _response_marks(report)),
         documents=[
@@ -123,6 +126,31 @@ def view(report: Report, passages: Passages | None = None) -> str:
         unchecked=[*unchecked_lines(report), *missing_lines(report)],
         facts=facts(report),
     )
+
+
+def _message(report: Report, items: Sequence[ShownClaim], message: MessageReport) -> dict[str, Any]:
+    """Return a message of a conversation with its claims, as the view prints it."""
+    if message.document is not None:
+        name = document_name(report, message.document)
+        shown = parts(report.documents[message.document], [])
+        return {"role": name.split()[0], "name": name, "text": shown}
+    texts, claims = [], []
+    for kind, place in (("words", message.span), ("call", message.calls)):
+        if not place:
+            continue
+        text = place.cut(report.response).lstrip()
+        start = place.end - len(text)
+        marks = [
+            ClaimMark(Span(span.start - start, span.end - start), number, status)
+            for span, number, status in _response_marks(report)
+            if span.overlaps(place)
+        ]
+        numbers = {mark.number for mark in marks}
+        claims += [claim_row(item) for item in items if item.number in numbers]
+        texts.append((kind, parts(text, marks)))
+    symbol = VERDICT_SYMBOL[message.verdict] if message.verdict else ""
+    fields = {"verdict": message.verdict, "symbol": symbol, "reason": message.reason}
+    return {"role": "assistant", "texts": texts, "claims": claims, **fields}
 
 
 def claim_row(item: ShownClaim) -> dict[str, Any]:

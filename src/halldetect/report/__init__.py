@@ -242,6 +242,17 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageReport:
+    """A message of a conversation: a document, or a turn in the response with its verdict."""
+
+    document: int | None = None
+    span: Span | None = None  # the text of a turn
+    calls: Span | None = None  # its tool calls
+    verdict: Verdict | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The outcome of one check.
 
@@ -251,7 +262,7 @@ class Report:
     the documents. `unchecked` has the parts of the response that were not judged, empty in paper
     mode. `citations` is None if the response cites no document. `fed_score` is set in
     paper mode only. `missing` has the statements of the source that answer the question and that
-    the response does not make, if they were asked for.
+    the response does not make, if they were asked for. `messages` has those of a conversation.
     """
 
     verdict: Verdict
@@ -270,6 +281,7 @@ class Report:
     graded: float | None = None
     fed_score: float | None = field(default=None, metadata=OPTIONAL)
     missing: tuple[Evidence, ...] = field(default=(), metadata=OPTIONAL)
+    messages: tuple[MessageReport, ...] = field(default=(), metadata=OPTIONAL)
     schema_version: int = SCHEMA_VERSION
 
     @property

@@ -170,6 +170,11 @@ class App {
       found = await this.api.json(repair ? "v1/repair" : "v1/compare", { method: "POST", body, signal });
     }
     if (this.watch !== watch) return;
+    // The report of a conversation has its turns, but not the messages as they were typed.
+    if (request.conversation) {
+      const [documents, names] = [(one) => one.text ?? one, (one) => one.id ?? ""].map((part) => request.source.map(part));
+      found.texts = { documents, document_names: names, response: request.response };
+    }
     this.results[name] = found;
     const id = found.stored?.id;
     if (!id) stored(() => sessionStorage.setItem(RESULTS_KEY, JSON.stringify({ [name]: found })));
@@ -219,7 +224,7 @@ class App {
     return [this.refill("New check", { documents: [], response: "" }), this.refill("Edit the texts", texts)];
   }
 
-  showOutcome({ report, view, html, markdown, stored: kept, store_error: storeError }) {
+  showOutcome({ report, view, html, markdown, texts, stored: kept, store_error: storeError }) {
     this.outcome?.leave();
     const id = kept?.id;
     const path = `v1/reports/${encodeURIComponent(id)}`;
@@ -229,8 +234,8 @@ class App {
       markdown: () => markdown ?? this.api.text(`${path}.md`),
     };
     if (id && this.session.data.pdf) formats.pdf = async () => (await this.api.ask(`${path}.pdf`)).blob();
-    const actions = this.actions(report);
-    if (report.verdict === "hallucinated" && this.may("check")) {
+    const actions = this.actions(texts ?? report).slice(0, report.messages && !texts ? 1 : 2);
+    if (report.verdict === "hallucinated" && !report.messages && this.may("check")) {
       actions.push(textButton({ class: "quiet" }, () => this.repair(report), "Repair"));
     }
     const status = (text) => this.status(text);

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from halldetect.agents import rules
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.proxy.rag_prompt import message_text
 from halldetect_serve.schemas import unique_keys
@@ -32,23 +33,17 @@ _WORD = re.compile(r"[^\s\"'(),;!?<>{}\[\]]+")
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The names of tools and parameters and the words of a request, which need no check."""
+    """The names of tools and the words of a request, which need no check."""
 
     tools: frozenset[str] = frozenset()
-    parameters: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, request: Mapping[str, Any], sources: Sequence[str]) -> Vocabulary:
         """Return the vocabulary of a chat request."""
         declared = [request.get("tools"), request.get("functions")]
-        tools: set[str] = set()
-        parameters: set[str] = set()
-        for item in _parts(declared):
-            if isinstance(item, dict):
-                name, properties = item.get("name"), item.get("properties")
-                tools |= {name} if isinstance(name, str) else set()
-                parameters.update(properties if isinstance(properties, dict) else ())
+        named = (item.get("name") for item in _parts(declared) if isinstance(item, dict))
+        tools = frozenset(name for name in named if isinstance(name, str))
         texts = [message_text(message.get("content")) for message in request["messages"]]
         found = {
             word
@@ -56,7 +51,7 @@ class Vocabulary:
             for word in _WORD.findall(text)
         }
         words = found | {word.strip(".:") for word in found}
-        return cls(frozenset(tools), frozenset(parameters), frozenset(words))
+        return cls(tools, frozenset(words))
 
 
 def _parts(value: object) -> Iterator[object]:
@@ -78,33 +73,42 @@ class ToolCall:
 
     def rebuilt(self) -> dict[str, Any]:
         """Return the call with an id of our own, and its arguments written once more."""
-        value = self._value()
+        value = self.value()
         arguments = self.arguments if value is None else json.dumps(value, ensure_ascii=False)
         function = {"name": self.name, "arguments": arguments}
         return {"id": f"call_{secrets.token_hex(12)}", "type": "function", "function": function}
 
-    def unknown_text(self, vocabulary: Vocabulary) -> str:
-        """Return the text of the arguments that must be judged: all but words of the request."""
-        value = self._value()
+    def texts(self, vocabulary: Vocabulary) -> Iterator[tuple[str, bool]]:
+        """Yield the texts of the arguments to judge; True if the rules for tool calls read them.
+
+        Words of the request are left out.
+        """
+        value = self.value()
         if value is None:
-            return self.arguments
-        lines = []
+            yield self.arguments, False
         for item in _parts({"": value}):
             named: Iterable[tuple[str, object]] = ()
             if isinstance(item, dict):
-                lines += [name for name in item if name and name not in vocabulary.parameters]
+                yield from ((name, False) for name in item if name and name not in vocabulary.words)
                 named = item.items()
-            elif isinstance(item, list):  # its items together could form a sentence
-                named = [("", " ".join(map(_scalar, item)))]
+            elif isinstance(item, list):
+                named = [("", inner) for inner in item if isinstance(inner, list)]
             for name, part in named:
-                text = _scalar(part).strip()
-                if len(text.split()) > 1:
-                    lines.append(text)
-                elif text and text not in vocabulary.words:
-                    lines.append(f"{name}: {text}" if name else text)
-        return "\n\n".join(lines)
+                items = part if isinstance(part, list) else [part]
+                ruled = {at for at, one in enumerate(items) if name and self._is_ruled(name, one)}
+                yield from ((str(items[at]), True) for at in sorted(ruled))
+                # Items together could form a sentence.
+                rest = (_scalar(one) for at, one in enumerate(items) if at not in ruled)
+                text = " ".join(rest).strip()
+                if len(text.split()) > 1 or (text and text not in vocabulary.words):
+                    yield (f"{name}: {text}" if name and " " not in text else text), False
 
-    def _value(self) -> Any:
+    def _is_ruled(self, name: str, value: object) -> bool:
+        """Return True if the rules for tool calls settle a value; of a path they read the end."""
+        kind = rules.value_kind(self.name, name, value)
+        return kind not in (None, "path") or rules.is_text(value)
+
+    def value(self) -> Any:
         """Return the arguments if they are JSON without repeated keys, else None."""
         try:
             value = json.loads(self.arguments, object_pairs_hook=unique_keys)
@@ -183,15 +187,18 @@ class Choice:
     @property
     def checked(self) -> dict[str, str]:
         """The texts to judge, by field; empty ones are left out."""
-        arguments = [call.unknown_text(self.vocabulary) for call in self.known_calls]
+        return self._texts(True)
+
+    def _texts(self, ruled: bool) -> dict[str, str]:
+        every = (pair for call in self.known_calls for pair in call.texts(self.vocabulary))
         texts = {"content": self.content, "refusal": self.refusal}
-        texts["tool_calls"] = "\n\n".join(filter(None, arguments))
+        texts["tool_calls"] = "\n\n".join(text for text, by_rule in every if ruled or not by_rule)
         return {name: text for name, text in texts.items() if text.strip()}
 
-    @property
-    def text(self) -> str:
-        """The text to judge."""
-        return "\n\n".join(self.checked.values()) or self.content
+    def to_judge(self) -> tuple[str, list[dict[str, Any]]]:
+        """Return the text to judge, and the calls with the values that rules settle."""
+        calls = [{"name": call.name, "args": call.value() or {}} for call in self.known_calls]
+        return "\n\n".join(self._texts(False).values()) or self.content, calls
 
     def message(self) -> dict[str, Any]:
         """Return the message, built from the fields that were judged."""

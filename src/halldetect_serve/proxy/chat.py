@@ -35,7 +35,6 @@ from halldetect_serve.context import (
 from halldetect_serve.error_responses import error_object
 from halldetect_serve.proxy.answer import (
     Choice,
-    Vocabulary,
     answer_choices,
     choice_index,
     token_counts,
@@ -43,6 +42,7 @@ from halldetect_serve.proxy.answer import (
 from halldetect_serve.proxy.messages import (
     ChatRequest,
     CheckedChoice,
+    RequestContext,
     block_notice,
 )
 from halldetect_serve.proxy.upstream import Chunk, UpstreamClient
@@ -111,15 +111,14 @@ class ProxiedChat:
         context: ServiceContext,
         upstream: UpstreamClient,
         request: ChatRequest,
-        read: tuple[list[str], Vocabulary],
+        read: RequestContext,
         request_id: str,
     ) -> None:
         self.context = context
         self.upstream = upstream
         self.request = request
-        self.sources, self.vocabulary = read
+        self.read = read
         self.request_id = request_id
-        self.question = request.question()
         self.body = request.upstream_body()
         self.mode = upstream.settings.action
         model = self.body.get("model")
@@ -134,7 +133,7 @@ class ProxiedChat:
         """Return the whole answer, annotated, with blocked choices replaced."""
         answer = await self.upstream.complete(self.body)
         try:
-            checked = await self.check(answer_choices(answer, self.vocabulary))
+            checked = await self.check(answer_choices(answer, self.read.vocabulary))
             checked = await self._repair(checked)
         except ServiceError as error:
             return {**answer, "halldetect": self._failed_annotation(error)}
@@ -173,7 +172,7 @@ class ProxiedChat:
         choices: dict[int, Choice] = {}
         try:
             for choice in (choice for chunk in seen for choice in chunk.get("choices", [])):
-                known = choices.setdefault(choice_index(choice), Choice(self.vocabulary))
+                known = choices.setdefault(choice_index(choice), Choice(self.read.vocabulary))
                 known.take(choice, "delta")
             annotation = await self._annotation(await self.check(choices), {})
         except ServiceError as error:
@@ -190,7 +189,7 @@ class ProxiedChat:
         async for chunk in chunks:
             usage = token_counts(chunk) or usage
             for choice in chunk.get("choices", []):
-                new = GuardedChoice(Choice(self.vocabulary))
+                new = GuardedChoice(Choice(self.read.vocabulary))
                 guard = guards.setdefault(choice_index(choice), new)
                 if not guard.stopped:
                     guard.choice.take(choice, "delta")
@@ -248,9 +247,9 @@ class ProxiedChat:
 
     async def _rejection(self, shown: str, sentence: str) -> tuple[str | None, bool]:
         """Return why a sentence may not follow the text `shown`, and if it asserts anything."""
-        context = context_of(shown)
-        pair = Pair(self.sources, context + sentence, self.question)
-        with submit(self.context, self._unstored, [pair], judge_from=len(context)) as job:
+        context = context_of(shown).lstrip()
+        pair = self.read.pair(context + sentence, judge_from=len(context))
+        with submit(self.context, self._unstored, [pair]) as job:
             (finished,) = await job.reports()
         verdict, reason = finished.overview["verdict"], finished.overview["reason"]
         if verdict == "hallucinated":
@@ -291,8 +290,9 @@ class ProxiedChat:
         if not choices:
             return []
         options = self.request.options if store else self._unstored
-        texts = await run_sync(lambda: [choice.text for choice in choices.values()])
-        pairs = [Pair(self.sources, text, self.question) for text in texts]
+        pairs = await run_sync(
+            lambda: [self.read.pair(*choice.to_judge()) for choice in choices.values()]
+        )
         with submit(self.context, options, pairs) as job:
             reports = await wait_for_reports(self.context, job)
         stored = await store_reports(self.context, options, reports, self.request_id)
@@ -312,11 +312,19 @@ class ProxiedChat:
             return checked
         repairs = await self._repairs([item.checked["content"] for item in broken])
         outcomes = {item.index: repair for item, repair in zip(broken, repairs, strict=True)}
+        mended = {
+            item.index: replace(item.choice, content=outcomes[item.index]["text"])
+            for item in broken
+            if outcomes[item.index]["text"] and self.read.before is not None
+        }
+        for item in await self.check(mended, store=False):  # a repair does not know the rules
+            if self._rejects(item):
+                del outcomes[item.index]
         return [replace(item, repair=outcomes.get(item.index)) for item in checked]
 
     async def _repairs(self, texts: list[str]) -> list[dict[str, Any]]:
         """Return the repairs of texts, from `Repair.to_dict`."""
-        pairs = [Pair(self.sources, text, self.question) for text in texts]
+        pairs = [Pair(self.read.sources, text, self.read.question) for text in texts]
         with submit(self.context, self._unstored, pairs, repair=True) as job:
             return [json.loads(finished.json) for finished in await job.reports()]
 

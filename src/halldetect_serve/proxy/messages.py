@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import json
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from halldetect.inputs import ASSERTS_NOTHING
+from halldetect.agents.messages import read_messages
+from halldetect.errors import InputError
+from halldetect.inputs import ASSERTS_NOTHING, LastTurn, Pair
 from halldetect.preparation import CHECK_FAILED
+from halldetect.reading.document import Span
 from halldetect.render.passages import Passages
 from halldetect.report import ClaimReport, Report
 from halldetect.report.json_form import plain
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.proxy.answer import Choice, Vocabulary
-from halldetect_serve.proxy.rag_prompt import SourcePlaces, is_source, message_text
+from halldetect_serve.proxy.rag_prompt import (
+    SOURCE_NAME,
+    SOURCE_ROLES,
+    SourcePlaces,
+    message_text,
+)
 from halldetect_serve.schemas import CheckOptions, Text
 from halldetect_serve.settings import CheckSettings
 from halldetect_serve.worker.process import FinishedReport
@@ -48,18 +59,48 @@ class ChatRequest(BaseModel):
         """Return the fields to pass on to the upstream."""
         return self.model_dump(exclude={"halldetect", "stream"}, exclude_unset=True)
 
-    def read(self, places: SourcePlaces) -> tuple[list[str], Vocabulary]:
-        """Return the sources, those in the operator's places if none are named, and the words."""
-        body, sources = self.upstream_body(), self.options.sources
-        found = places.find(body) if sources is None else sources
-        return found, Vocabulary.of(body, found)
+    def read(self, places: SourcePlaces) -> RequestContext:
+        """Return what an answer is checked against; without named sources, the operator's."""
+        body, named = self.upstream_body(), self.options.sources
+        sources = places.find(body) if named is None else named
+        vocabulary = Vocabulary.of(body, sources)
+        said, asked, uses_tools = [], None, bool(vocabulary.tools)
+        for item in self.messages:
+            document, role = item.get("name") == SOURCE_NAME, item.get("role")
+            said.append({**item, "role": "system"} if document else item)
+            uses_tools |= "tool_calls" in item or role in SOURCE_ROLES
+            if role == "user" and not document:
+                asked = message_text(item.get("content"))
+        if not uses_tools:
+            return RequestContext(sources, vocabulary, asked)
+        try:
+            deque(read_messages(said), maxlen=0)
+        except InputError:  # a form that only the upstream knows
+            return RequestContext(sources, vocabulary, asked, sources, "[")
+        documents = [] if named is None and places == SourcePlaces() else sources
+        return RequestContext(sources, vocabulary, asked, documents, f"{json.dumps(said)[:-1]}, ")
 
-    def question(self) -> str | None:
-        """Return the last message of the user that is not a source."""
-        for message in reversed(self.messages):
-            if message.get("role") == "user" and not is_source(message):
-                return message_text(message.get("content"))
-        return None
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """What the answers to a request are checked against.
+
+    An agent, with tools, also has `documents` and the conversation `before` the answer, as JSON
+    without the end of the list. Its answers are checked as turns (`Detector.check_conversation`).
+    """
+
+    sources: list[str]
+    vocabulary: Vocabulary
+    question: str | None
+    documents: Sequence[str] = ()
+    before: str | None = None
+
+    def pair(self, text: str, calls: Sequence[Any] = (), judge_from: int = 0) -> Pair:
+        """Return an answer with its sources, to judge it from an offset on."""
+        if self.before is None or not (text.strip() or calls):
+            return Pair(self.sources, text, self.question, judge_from)
+        answer = json.dumps({"role": "assistant", "content": text, "tool_calls": calls})
+        return LastTurn(self.documents, f"{self.before}{answer}]", None, judge_from)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +122,13 @@ class CheckedChoice:
     ) -> CheckedChoice:
         """Return a choice with its report; look for arguments of tools that no claim covers."""
         checked, unjudged = choice.checked, False
-        texts = checked.get("tool_calls", "")
-        claims = Report.from_json(report.json).claims if texts else ()
-        spans = [claim.span for claim in claims if claim.span is not None]
-        end = len("\n\n".join(checked.values())) - len(texts)
-        for text in texts.split("\n\n"):
-            start, end = end, end + len(text)
-            covered = any(span.start < end and span.end > start for span in spans)
-            unjudged |= bool(text.strip()) and not covered
-            end += 2
+        if texts := checked.get("tool_calls"):
+            read = Report.from_json(report.json)
+            spans = [claim.span for claim in read.claims if claim.span is not None]
+            for text in filter(None, map(str.strip, texts.split("\n\n"))):
+                at = read.response.find(text)
+                place = Span(at, at + len(text))
+                unjudged |= at < 0 or not any(span.overlaps(place) for span in spans)
         return cls(index, choice, checked, choice.message(), report, stored, unjudged)
 
     @property

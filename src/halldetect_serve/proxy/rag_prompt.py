@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,12 +109,14 @@ def message_text(content: object) -> str:
 
 def request_sources(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the texts that the answer to a chat request must be faithful to."""
-    marked = [message_text(item.get("content")) for item in messages if is_source(item)]
-    if any(item.get("role") in SOURCE_ROLES for item in messages):
-        with suppress(InputError):  # a form that only the upstream knows
-            named = [item for item in messages if item.get("name") == SOURCE_NAME]
-            texts = [message_text(item.get("content")) for item in named]
-            marked = [*texts, *tool_results([item for item in messages if item not in named])]
+    named = [item for item in messages if item.get("name") == SOURCE_NAME]
+    others = [item for item in messages if item not in named]
+    marked = [message_text(item.get("content")) for item in named]
+    try:
+        marked += tool_results(others)
+    except InputError:  # a form that only the upstream knows
+        tools = [item for item in others if item.get("role") in SOURCE_ROLES]
+        marked += [message_text(item.get("content")) for item in tools]
     return marked or [text for prompt in _prompts(messages) for text in prompt_sources(prompt)]
 
 
@@ -123,11 +124,6 @@ def _prompts(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         message_text(item.get("content")) for item in messages if item.get("role") in _PROMPT_ROLES
     ]
-
-
-def is_source(message: Mapping[str, Any]) -> bool:
-    """Return True if a whole message is a source."""
-    return message.get("role") in SOURCE_ROLES or message.get("name") == SOURCE_NAME
 
 
 def prompt_sources(prompt: str) -> list[str]:

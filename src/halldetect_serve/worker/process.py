@@ -51,7 +51,6 @@ class Job:
     pairs: tuple[Pair, ...]
     watch: bool = False  # send events during the check
     repair: bool = False
-    judge_from: int = 0  # where the checked part of the response begins; the rest is context
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +227,7 @@ class CheckWorker:
             repair = detector.repair(pair.source, pair.response, question=pair.question)
             overview = report_overview(repair.report or repair.original)
             return [FinishedReport(repair.to_json(indent=None), overview)]
-        if job.judge_from:
-            report = detector.check_part(
-                pair.source, pair.response, job.judge_from, question=pair.question
-            )
-            reports = [report]
-        else:
-            reports = detector.check_many(job.pairs, observe=self._on_event)
+        reports = detector.check_many(job.pairs, observe=self._on_event)
         return [
             FinishedReport(report.to_json(indent=None), report_overview(report))
             for report in reports

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any
 
-from halldetect.inputs import Pair, split_names
+from halldetect.inputs import Conversation, LastTurn, Pair, split_names
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.settings import Limits
 from halldetect_serve.worker.process import (
@@ -56,15 +56,17 @@ class WorkItem:
     @property
     def alone(self) -> bool:
         """True if it is not batched: a repair, or the check of a part."""
-        return self.job.repair or self.job.judge_from > 0
+        return self.job.repair or self.job.pairs[self.index].judge_from > 0
 
 
 def estimated_tokens(pair: Pair) -> int:
     """Return the approximate number of tokens read to check a pair."""
     documents, _ = split_names(pair.source)
+    if isinstance(pair, Conversation):
+        documents = [*documents, pair.response]
     source = sum(len(str(text)) for text in documents) // _TOKEN_CHARACTERS
-    claims = 1 + len(pair.response) // _CLAIM_CHARACTERS
-    return 1 + claims * min(source, _CLAIM_TOKENS)
+    long = 0 if isinstance(pair, LastTurn) else len(pair.response)
+    return 1 + (1 + long // _CLAIM_CHARACTERS) * min(source, _CLAIM_TOKENS)
 
 
 class PendingJob:

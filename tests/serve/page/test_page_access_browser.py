@@ -13,6 +13,14 @@ from tests.support.chromium import keys, text_of
 pytestmark = pytest.mark.browser
 
 EVIL = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
+CONVERSATION = [
+    {"role": "user", "content": "Please cancel my order 77120."},
+    {"role": "assistant", "content": "Let me do that.", "tool_calls": [
+        {"id": "c1", "function": {"name": "cancel", "arguments": '{"order_id": "77102"}'}}
+    ]},
+    {"role": "tool", "tool_call_id": "c1", "content": '{"error": "order not found"}'},
+    {"role": "assistant", "content": "I have cancelled your order."},
+]  # fmt: skip
 FARE = "A single ticket costs four euros, and children under twelve travel free of charge."
 
 
@@ -24,6 +32,13 @@ def stored(service, *responses, source=demo.SOURCE, question=None):
             answer = client.post("/v1/check", json=body)
             found.append(answer.raise_for_status().json()["stored"]["id"])
     return found
+
+
+def stored_conversation(service, *more):
+    body = {"source": [], "response": json.dumps([*CONVERSATION, *more]), "conversation": True}
+    with service.client() as client:
+        answer = client.post("/v1/check", json={**body, "store": True})
+    return answer.raise_for_status().json()["stored"]["id"]
 
 
 def test_keyboard_alone_is_enough(page):
@@ -85,6 +100,7 @@ def test_controls_and_views_have_names(page, real_service):
         ("/", "#check-form"),
         ("/?view=history", ".past tbody tr"),
         (f"/?report={identity}#claim-2", ".report-view .card.open"),
+        (f"/?report={stored_conversation(real_service)}", ".message .card.open"),
     ):
         page.open(address)
         page.wait(ready)
@@ -100,6 +116,36 @@ def test_controls_and_views_have_names(page, real_service):
         assert page.browser.title.endswith(": HallDetect")
         identities = page.run("return [...document.querySelectorAll('[id]')].map((n) => n.id)")
         assert len(identities) == len(set(identities)), address
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_conversation_is_shown_by_message(page, scheme):
+    page.begin(scheme=scheme)
+    page.open()
+    page.ask(response=json.dumps(CONVERSATION), source="")
+    assert page.reported() == "Hallucinated"
+    titles = [node.text.split("\n")[0] for node in page.every(".messages > .message")]
+    assert titles == ["User", "Assistant", "Tool cancel #1", "Assistant"]
+    verdicts = [node.text.split("\n")[-1] for node in page.every(".message > header .state")]
+    assert verdicts == ["Hallucinated"] * 2
+    called, cancelled = page.every(".message.assistant")
+    assert called.find_element("css selector", ".call .claim").text.startswith("order_id: 77102")
+    (card,) = cancelled.find_elements("css selector", ".card")
+    assert "I have cancelled your order." in card.text
+    result = page.one(".message.tool details")
+    assert not page.every(".message.tool .text")
+    result.find_element("css selector", "summary").click()
+    assert "order not found" in page.wait(".message.tool .text").text
+    # A mark in the text opens the card of its turn and its passage among the sources.
+    cancelled.find_element("css selector", ".claim").click()
+    assert "tool cancel" in page.wait("#detail-2").text
+    assert "order not found" in text_of(page.browser, ".scroller .focus")
+    assert [node.text for node in page.every(".tools .group:first-child button")] == [
+        "New check", "Edit the texts",
+    ]  # fmt: skip
+    [edit] = [node for node in page.every(".tools button") if node.text == "Edit the texts"]
+    edit.click()
+    assert json.loads(page.wait("#response").get_property("value")) == CONVERSATION
 
 
 def test_progress_is_spoken(page):
@@ -125,6 +171,7 @@ def test_progress_is_spoken(page):
 def test_nothing_runs_off_the_side(page, real_service, width, scheme):
     long = "Unbrechbar" * 40
     (identity, _) = stored(real_service, demo.RESPONSE, f"The word is {long}.", question=long)
+    talk = stored_conversation(real_service, {"role": "user", "content": long}, CONVERSATION[-1])
     page.begin(width=width, height=844, scheme=scheme)
     page.open()
     page.wait("#check-form")
@@ -137,6 +184,7 @@ def test_nothing_runs_off_the_side(page, real_service, width, scheme):
     for address, ready in (
         ("/?view=history", ".past tbody tr"),
         (f"/?report={identity}#claim-2", ".report-view .card.open"),
+        (f"/?report={talk}", ".message .card.open"),
         ("/?report=nothing", ".notice"),
     ):
         page.open(address)

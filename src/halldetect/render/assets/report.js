@@ -65,9 +65,8 @@ class ReportView {
     for (const card of root.querySelectorAll(".card")) this.cards.set(Number(card.dataset.claim), card);
     this.listen();
     this.follow();
-    const [first] = this.cards.values();
-    const fails = first && first.dataset.state !== "supported";
-    if (this.selected === null && fails) this.select(Number(first.dataset.claim), { quiet: true });
+    const first = [...this.cards.values()].find((card) => card.dataset.state !== "supported");
+    if (this.selected === null && first) this.select(Number(first.dataset.claim), { quiet: true });
   }
 
   /** Removes the view, so that the page can show another report. */
