@@ -240,7 +240,7 @@ class Detector:
         """
         item = Prepared(clean_pair(Pair(source, response, question)))
         (report,) = self.finish(self._prepare([item]))
-        if missing:
+        if missing and not report.languages:
             report = find_missing(report, self.verifier)
         if threshold is None:
             return report
@@ -378,7 +378,7 @@ class Detector:
         if self.configuration.paper or all(item.problem is not None for item in refused):
             return refused
         models = self.models
-        return [prepare(item, models.verifier, models.knowledge) for item in refused]
+        return [prepare(item, models.languages, models.knowledge) for item in refused]
 
     def finish(
         self, prepared: Sequence[Prepared], *, observe: Observe | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,22 @@ class Models:
     knowledge: Knowledge | None = None
     notes: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+
+    @property
+    def languages(self) -> tuple[str, ...] | None:
+        """Return the languages that the verifier, or the second one, reads; None for any."""
+        found = [self.verifier, *([] if self.second is None else [self.second.verifier])]
+        named = [verifier.description.get("languages") for verifier in found]
+        if None in named:
+            return None
+        return tuple(dict.fromkeys(code for codes in named for code in codes))
+
+    def judging(self, languages: Set[str]) -> Models:
+        """Return the models, or the second ones if the first verifier lacks a language."""
+        known = self.verifier.description.get("languages")
+        if self.second is None or known is None or languages <= set(known):
+            return self
+        return self.second
 
     def description(self) -> dict[str, Any]:
         """Return everything of the models that reports depend on."""

@@ -16,6 +16,7 @@ from functools import cached_property
 
 from halldetect.explanation.explain import Findings
 from halldetect.facts.derivation import derived
+from halldetect.facts.numerals import unknown_numerals
 from halldetect.facts.quantities import (
     CURRENCIES,
     Quantity,
@@ -73,6 +74,8 @@ def check_numbers(
         reports = list(item.reports)
         compared = {
             at: source.compare(report)
+            if item.is_english(at)
+            else (source.compare_digits(report), [], report.text)
             for at, report in enumerate(reports)
             if report.support is not None
         }
@@ -154,6 +157,11 @@ class _Source:
         if not unknown and not report.failing:
             self._said += read_quantities(report.text)
         return unknown, steps, reading
+
+    def compare_digits(self, report: ClaimReport) -> list[Quantity]:
+        """Return the unknown numbers of a claim in any language; words and units do not count."""
+        found = unknown_numerals(report.text, self._texts)
+        return [Quantity("count", 0.0, 0.0, "", "", 0, 0, number) for number in found]
 
     def _expression(self, said: Quantity, claim: str) -> str | None:
         """Return a quantity in the words of the source: the equal one, or the step to it."""

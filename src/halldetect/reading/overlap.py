@@ -1,20 +1,22 @@
 """The words that two texts share: the only module that compares content words.
 
 Words are compared by their first letters, so that "elected", "election" and "elects" are equal.
-Numbers are compared whole. Words such as "the", "of" and "was" do not count.
+Numbers are compared whole. A script without spaces is compared by two letters at a time. Words such as "the", "of" and "was" do not count.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from halldetect.reading.document import Document, Span
-from halldetect.reading.words import FUNCTION_WORDS, words
+from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, normalize, words
 
 LETTERS = 5
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,15 @@ class ContentWord:
 
 def content_words(text: str) -> list[ContentWord]:
     """Return the content words of a text, in order."""
-    keyed = ((_key(word.norm), word) for word in words(text))
-    return [ContentWord(key, word.start, word.end) for key, word in keyed if key is not None]
+    found: list[ContentWord] = []
+    for word in words(text):
+        key = _key(word.norm)
+        if key is not None and _UNSPACED.search(word.norm):
+            ends = range(word.start + 2, max(word.end, word.start + 2) + 1)
+            found += [ContentWord(normalize(text[end - 2 : end]), end - 2, end) for end in ends]
+        elif key is not None:
+            found.append(ContentWord(key, word.start, word.end))
+    return found
 
 
 def content_keys(text: str) -> frozenset[str]:

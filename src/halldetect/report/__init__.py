@@ -251,7 +251,8 @@ class Report:
     the documents. `unchecked` has the parts of the response that were not judged, empty in paper
     mode. `citations` is None if the response cites no document. `fed_score` is set in
     paper mode only. `missing` has the statements of the source that answer the question and that
-    the response does not make, if they were asked for.
+    the response does not make, if they were asked for. `languages` has the codes of the response
+    and of each document, unless all are English.
     """
 
     verdict: Verdict
@@ -270,6 +271,7 @@ class Report:
     graded: float | None = None
     fed_score: float | None = field(default=None, metadata=OPTIONAL)
     missing: tuple[Evidence, ...] = field(default=(), metadata=OPTIONAL)
+    languages: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     schema_version: int = SCHEMA_VERSION
 
     @property
