@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from halldetect.config import Configuration
@@ -43,10 +44,10 @@ class Models:
     def languages(self) -> tuple[str, ...] | None:
         """Return the languages that the verifier, or the second one, reads; None for any."""
         found = [self.verifier, *([] if self.second is None else [self.second.verifier])]
-        named = [verifier.description.get("languages") for verifier in found]
+        named: list[Any] = [verifier.description.get("languages") for verifier in found]
         if None in named:
             return None
-        return tuple(dict.fromkeys(code for codes in named for code in codes))
+        return tuple(dict.fromkeys(chain.from_iterable(named)))
 
     def judging(self, languages: Set[str]) -> Models:
         """Return the models, or the second ones if the first verifier lacks a language."""

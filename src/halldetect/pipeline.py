@@ -311,8 +311,7 @@ def judge_statements(
         item = refuse_language(refuse(Prepared(pair, index), config), models.languages)
         language = item.languages[0] if item.languages else ENGLISH
         claims = tuple(
-            Claim(text, None, "judged without a response", language=language)
-            for text in statements
+            Claim(text, None, "judged without a response", language=language) for text in statements
         )
         if item.problem is None:
             documents = read_texts(without_injections(pair)[0]).documents

@@ -107,9 +107,7 @@ def refuse(prepared: Prepared, config: Configuration) -> Prepared:
     return prepared
 
 
-def prepare(
-    prepared: Prepared, known: Languages, knowledge: Knowledge | None
-) -> Prepared:
+def prepare(prepared: Prepared, known: Languages, knowledge: Knowledge | None) -> Prepared:
     """Read the texts of a pair, and search for evidence if there is an index.
 
     `known` has the languages of the verifiers.
@@ -185,7 +183,7 @@ def read(prepared: Prepared, known: Languages = None) -> Prepared:
             if answer is not None:
                 notes.append(f"the source may answer the question: {answer}")
     languages = prepared.languages
-    if not languages and any(claim.language != ENGLISH for claim in claims):
+    if not languages and any(claim.language not in (ENGLISH, "") for claim in claims):
         languages = (ENGLISH,) * (1 + len(texts.documents))
     return replace(
         prepared,
@@ -213,9 +211,7 @@ def _copied_answers(claims: tuple[Claim, ...], texts: Texts) -> tuple[Claim, ...
     return tuple(map(judged, claims))
 
 
-def _with_languages(
-    claims: tuple[Claim, ...], texts: Texts, known: Languages
-) -> tuple[Claim, ...]:
+def _with_languages(claims: tuple[Claim, ...], texts: Texts, known: Languages) -> tuple[Claim, ...]:
     """Return the claims with their languages; a short one has that of the response.
 
     A claim in a language that no verifier reads has a problem, unless it copies the source.
@@ -228,7 +224,12 @@ def _with_languages(
             return claim
         code = "" if english_only else detect(claim.text) or claim.language
         claim = replace(claim, language=code)
-        if known is None or code in known or claim.problem or Copies(texts.documents).find(claim.text):
+        if (
+            known is None
+            or code in known
+            or claim.problem
+            or Copies(texts.documents).find(claim.text)
+        ):
             return claim
         return replace(claim, problem=f"it {_NOT_ENGLISH if english_only else _unread(code)}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from halldetect.explanation.error_kinds import error_kind
+from halldetect.explanation.error_kinds import error_kind, other_number
 from halldetect.reading.citations import cited_documents, is_kind_of_source, mentions
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document
@@ -148,8 +148,10 @@ def explain(
 
 def _error(item: Findings, at: int) -> ErrorReport | None:
     report = item.reports[at]
-    if not report.failing or report.proof is None or not item.is_english(at):
+    if not report.failing or report.proof is None:
         return None
+    if not item.is_english(at):
+        return other_number(item.statement(at), report.proof.text)
     return error_kind(
         item.statement(at),
         report.proof.text,

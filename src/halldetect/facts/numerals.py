@@ -10,11 +10,11 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-_NUMBER = re.compile(r"(?<![A-Za-z_\d.,])\d+(?:(?:[.,٫٬'’]\d+)|[ \u00a0\u202f]\d{3}(?!\d))*(?![.,]?\d)")
+_NUMBER = re.compile(
+    r"(?<![A-Za-z_\d.,])\d+(?:(?:[.,٫٬'’]\d+)|[ \u00a0\u202f]\d{3}(?!\d))*(?![.,]?\d)"
+)
 _DATE = re.compile(r"(?<!\d)\d{1,2}[./]\d{1,2}[./](?=\d{2,4}(?!\d))")
 _SIGN = re.compile(r"[^\d]")
-# Small numbers are often written as words.
-_LEAST = 20.0
 # "3万", "2 млн", "5 लाख": a number may be written as digits and a word.
 _SCALES = (1.0, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e12)
 # 3 pm is 15:00; a year of the Buddhist and of the Persian calendar is that of the common one.
@@ -41,9 +41,9 @@ def numerals(text: str) -> list[str]:
     return _NUMBER.findall(_DATE.sub(" ", text))
 
 
-def unknown_numerals(claim: str, texts: Iterable[str]) -> list[str]:
-    """Return the numbers of a claim that no text has, in any notation."""
-    wanted = [number for number in numerals(claim) if min(values(number)) >= _LEAST]
+def unknown_numerals(claim: str, texts: Iterable[str], least: float = 0.0) -> list[str]:
+    """Return the numbers of a claim that no text has, in any notation, from `least` on."""
+    wanted = [number for number in numerals(claim) if min(values(number)) >= least]
     if not wanted:
         return []
     known = {value for text in texts for number in numerals(text) for value in values(number)}

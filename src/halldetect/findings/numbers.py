@@ -57,6 +57,8 @@ _CUE = re.compile(
     r"|an? (?:day|week|month|year|hour))\b|%",
     re.IGNORECASE,
 )
+# Smaller numbers are often written as words, which are known in English only.
+_WRITTEN_AS_WORD = 20.0
 _COUNTABLE = frozenset(("count", "time", "times"))
 _DATES = frozenset(("year", "month", "day", "day of year", "clock"))
 
@@ -160,7 +162,8 @@ class _Source:
 
     def compare_digits(self, report: ClaimReport) -> list[Quantity]:
         """Return the unknown numbers of a claim in any language; words and units do not count."""
-        found = unknown_numerals(report.text, self._texts)
+        least = 0.0 if report.failing else _WRITTEN_AS_WORD
+        found = unknown_numerals(report.text, self._texts, least)
         return [Quantity("count", 0.0, 0.0, "", "", 0, 0, number) for number in found]
 
     def _expression(self, said: Quantity, claim: str) -> str | None:

@@ -25,7 +25,9 @@ _MIN_SAME = 0.6
 _MOVED = 2
 # Words between two parts of a quotation with an ellipsis.
 _MOST_OMITTED = 150
-_QUOTED = re.compile(r"“([^“”]+)”|«([^«»]+)»|»([^«»]+)«|„([^„“”]+)[“”]|「([^「」]+)」|『([^『』]+)』|(?<![\w\"])\"([^\"\n]+)\"(?!\w)")
+_QUOTED = re.compile(
+    r"“([^“”]+)”|«([^«»]+)»|»([^«»]+)«|„([^„“”]+)[“”]|「([^「」]+)」|『([^『』]+)』|(?<![\w\"])\"([^\"\n]+)\"(?!\w)"
+)
 # Where words were left out or put in.
 _OMISSION = re.compile(r"\[[^\]]*\]|…|\.\s?\.\s?\.")
 _WORD = re.compile(rf"[\w{MARKS}]+")

@@ -96,6 +96,7 @@ def load_large(
         "digest": adapter_digest,
         "base_digest": digest,
         "languages": list(LANGUAGES),
+        "trained_languages": list(found.languages or ()),
         "calibration": settings.get("calibration"),
         "operating_points": settings.get("operating_points"),
     }

@@ -1,7 +1,8 @@
 """The words that two texts share: the only module that compares content words.
 
 Words are compared by their first letters, so that "elected", "election" and "elects" are equal.
-Numbers are compared whole. A script without spaces is compared by two letters at a time. Words such as "the", "of" and "was" do not count.
+Numbers are compared whole, scripts without spaces by two letters at a time. Words such as "the",
+"of" and "was" do not count.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from halldetect.reading.document import Document, Span
-from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, normalize, words
+from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, Word, normalize, words
 
 LETTERS = 5
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +34,20 @@ def content_words(text: str) -> list[ContentWord]:
     """Return the content words of a text, in order."""
     found: list[ContentWord] = []
     for word in words(text):
-        key = _key(word.norm)
-        if key is not None and _UNSPACED.search(word.norm):
-            ends = range(word.start + 2, max(word.end, word.start + 2) + 1)
-            found += [ContentWord(normalize(text[end - 2 : end]), end - 2, end) for end in ends]
-        elif key is not None:
+        if _UNSPACED.search(word.norm) is not None:
+            found += _pairs(text, word)
+        elif (key := _key(word.norm)) is not None:
             found.append(ContentWord(key, word.start, word.end))
     return found
+
+
+def _pairs(text: str, word: Word) -> Iterator[ContentWord]:
+    """Yield two letters at a time of a run without spaces, and the numbers in it."""
+    for part in _RUN.finditer(text, word.start, word.end):
+        size = 2 if _UNSPACED.match(part[0]) else len(part[0])
+        for start in range(part.start(), max(part.end() - size, part.start()) + 1):
+            end = min(start + size, part.end())
+            yield ContentWord(normalize(text[start:end]), start, end)
 
 
 def content_keys(text: str) -> frozenset[str]:
