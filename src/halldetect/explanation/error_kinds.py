@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from halldetect.facts import Fact, FactKind, find_facts
-from halldetect.facts.numerals import unknown_numerals
+from halldetect.facts.quantities import unknown_numerals
 from halldetect.reading.overlap import content_keys, content_words, shared_part
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import words

@@ -2,12 +2,16 @@
 
 A quantity has a kind: a dimension such as "length", in its base unit, a currency, "share" (30 %, a
 third), "times" (twice), "year", "month", "day", "clock", or "count" for a bare number.
+
+Numbers in digits are known in every language: "1.234,5", "1,234.5" and "1 234,5" are one number,
+and "१९९८" is 1998. A notation with two meanings ("1.234") has both values.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
@@ -102,6 +106,16 @@ _LOOK_BACK = 24
 _ABOUT = 0.06
 _SPOKEN = {word: str(value) for word, value in _WORDS.items()}
 _SPOKEN |= {form: name[:3].lower() for name in MONTHS for form in (name.lower(), name[:3].lower())}
+
+_NUMERAL = re.compile(
+    r"(?<![A-Za-z_\d.,])\d+(?:(?:[.,٫٬'’]\d+)|[ \u00a0\u202f]\d{3}(?!\d))*(?![.,]?\d)"
+)
+_DIGITS_DATE = re.compile(r"(?<!\d)\d{1,2}[./]\d{1,2}[./](?=\d{2,4}(?!\d))")
+_SEPARATOR = re.compile(r"[^\d]")
+# "3万", "2 млн", "5 लाख": a number may be written as digits and a word.
+_SCALE_WORDS = (1.0, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e12)
+# 3 pm is 15:00; a year of the Buddhist and of the Persian calendar is that of the common one.
+_CALENDARS = (0.0, 12.0, 543.0, 621.0, 622.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,3 +344,46 @@ def fits(said: Quantity, value: float, *, exact: bool = False) -> bool:
     if said.bound == "under":
         return 0.6 * said.value <= value < said.value
     return apart <= said.step / 2 <= 0.03 * abs(said.value)
+
+
+def numeral_values(number: str) -> set[float]:
+    """Return the values that a number in digits may have."""
+    plain = "".join(str(unicodedata.digit(char, char)) for char in number)
+    signs = [sign for sign in _SEPARATOR.findall(plain) if not sign.isspace()]
+    parts = _SEPARATOR.split(plain)
+    whole = float("".join(parts))
+    if not signs or len(parts) < 2:
+        return {whole}
+    decimal = float(f"{''.join(parts[:-1])}.{parts[-1]}")
+    if signs.count(signs[-1]) > 1:  # a decimal sign occurs once
+        return {whole}
+    grouped = all(len(part) == 3 for part in parts[1:]) and len(set(signs)) == 1
+    return {whole, decimal} if grouped else {decimal}
+
+
+def _numerals(text: str) -> list[str]:
+    """Return the numbers of a text, as written, and of "12.5.1998" the year."""
+    return _NUMERAL.findall(_DIGITS_DATE.sub(" ", text))
+
+
+def unknown_numerals(claim: str, texts: Iterable[str], least: float = 0.0) -> list[str]:
+    """Return the numbers of a claim that no text has, in any notation, from `least` on."""
+    wanted = [number for number in _numerals(claim) if min(numeral_values(number)) >= least]
+    if not wanted:
+        return []
+    known = {
+        value for text in texts for number in _numerals(text) for value in numeral_values(number)
+    }
+    return [number for number in wanted if not _is_known(numeral_values(number), known)]
+
+
+def _is_known(found: set[float], known: set[float]) -> bool:
+    return any(
+        round(value * scale, 4) in known
+        or round(value / scale, 4) in known
+        or value + offset in known
+        or value - offset in known
+        for value in found
+        for scale in _SCALE_WORDS
+        for offset in _CALENDARS
+    )

@@ -16,13 +16,13 @@ from functools import cached_property
 
 from halldetect.explanation.explain import Findings
 from halldetect.facts.derivation import derived
-from halldetect.facts.numerals import unknown_numerals
 from halldetect.facts.quantities import (
     CURRENCIES,
     Quantity,
     equal,
     occurs,
     read_quantities,
+    unknown_numerals,
     words_of,
 )
 from halldetect.findings.wrong_words import lowered
