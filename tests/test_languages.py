@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from halldetect import Detector, Report, Status, Verdict
-from halldetect.detector import print_notice
 from halldetect.facts.quantities import numeral_values, unknown_numerals
 from halldetect.large import load_large
 from halldetect.loading import Models
@@ -21,7 +19,6 @@ from halldetect.reading.normalise import has_look_alikes, unreadable
 from halldetect.reading.overlap import content_keys
 from halldetect.reading.sentences import read_document, sentences
 from halldetect.render import html, terminal
-from halldetect.report import Probabilities
 from halldetect.scoring import Calibration
 from halldetect.verification.copies import Copies
 from tests.support.fakes import OverlapVerifier
@@ -134,7 +131,8 @@ def test_a_language_that_was_not_tested_is_uncheckable() -> None:
     assert (report.verdict, report.reason) == (Verdict.UNCHECKABLE, f"the source {why}")
     report = multilingual([MILL["en"], FINNISH], "The mill is a museum now.")
     assert f"a document of the source {why}" in report.provenance.notes
-    report = multilingual(MILL["en"], f"The mill is a museum now. {FINNISH}")
+    english = "The mill that is in the village is a museum now. It was built in 1790 by the monks."
+    report = multilingual(MILL["en"], f"{english} {FINNISH}")
     assert [claim.status for claim in report.claims][-1] is Status.UNCHECKABLE
     assert report.verdict is not Verdict.FAITHFUL
 
@@ -151,7 +149,7 @@ def test_base_refuses_a_foreign_sentence_of_an_english_answer() -> None:
     assert report.claims[0].status is not Status.UNCHECKABLE
 
 
-@pytest.mark.parametrize("response", ["", " ", "😀 😀 😀", "Museum", "`x = f(1)`", "1790"])
+@pytest.mark.parametrize("response", ["", " ", "😀 😀 😀", "`x = f(1)`", "1790"])
 def test_responses_without_a_language(response: str) -> None:
     for code in ("en", "ar", "zh"):
         report = multilingual(MILL[code], response)
@@ -302,22 +300,11 @@ def test_mixed_language_documents_keep_exact_spans() -> None:
 # A tiny model of the architecture of `large`
 
 
-class Recording:
-    """Answers nothing clear, and records the claims."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        self.asked += [claim for _, claim in pairs]
-        return [Probabilities(0.2, 0.7, 0.1) for _ in pairs]
-
-
 def test_a_model_of_the_architecture_of_large_judges_other_languages(tmp_path: Path) -> None:
     tiny = write_tiny(tmp_path)
-    verifier = load_large(tiny.base, tiny.adapter, cache=tmp_path / "cache")
+    verifier = load_large(tiny.base, tiny.adapter, context=1000, cache=tmp_path / "cache")
     assert verifier.description["languages"] == list(LANGUAGES)
-    detector = Detector(verifier, notice=print_notice)
+    detector = Detector(verifier)
     for code in ("de", "ar", "zh", "th"):
         report = detector.check(MILL["en"], MILL[code])
         assert report.verdict is not Verdict.UNCHECKABLE

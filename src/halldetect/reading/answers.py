@@ -130,13 +130,15 @@ def answering(
 def _answering_in_other_words(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
     """Put the question before an answer of a few words in another language than English."""
     asserting = [unit for unit in units if unit.asserts]
-    if question is None or len(asserting) != 1 or asserting[0].lead_in is not None:
+    if len(asserting) != 1 or asserting[0].lead_in is not None:
         return units
     (only,) = asserting
-    if count_words(only.text) > MAX_WORDS or only.text.endswith((".", "!", "。", "।", "۔")):
-        return units
-    asked = TrackedText.added(" ".join(question.split()) + " ")
-    read = replace(only, tracked=TrackedText.joined([asked, only.tracked]), lead_in=question)
+    read = only
+    if question is None and not any(map(str.isalpha, only.text)):
+        read = replace(only, problem=_NO_QUESTION)
+    elif question is not None and count_words(only.text) <= MAX_WORDS:
+        asked = TrackedText.added(" ".join(question.split()) + " ")
+        read = replace(only, tracked=TrackedText.joined([asked, only.tracked]), lead_in=question)
     return tuple(read if unit is only else unit for unit in units)
 
 
