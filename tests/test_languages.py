@@ -120,11 +120,12 @@ def test_other_languages_are_judged(code: str) -> None:
 
 def test_english_reports_name_no_language() -> None:
     report = multilingual(MILL["en"], "The mill is a museum.")
-    assert report.languages == () and "languages" not in json.loads(report.to_json())
+    assert report.languages == ()
+    assert "languages" not in json.loads(report.to_json())
 
 
 def test_a_language_that_was_not_tested_is_uncheckable() -> None:
-    why = "is in a language with the code fi, which this verifier was not tested in"
+    why = "is in a language (fi) that this verifier was not tested in"
     report = multilingual(MILL["en"], FINNISH)
     assert (report.verdict, report.reason) == (Verdict.UNCHECKABLE, f"the response {why}")
     report = multilingual(FINNISH, MILL["en"])
@@ -227,7 +228,8 @@ def test_a_copy_in_a_script_without_spaces_is_never_flagged() -> None:
     assert copies.find("这座桥建于1998年") is not None
     assert copies.find("长") is None
     report = multilingual(text, "这座桥建于1998年。")
-    assert report.verdict is Verdict.FAITHFUL and report.cost.verifier_tokens == 0
+    assert report.verdict is Verdict.FAITHFUL
+    assert report.cost.verifier_tokens == 0
 
 
 def test_words_of_scripts_without_spaces_are_compared_by_two_letters() -> None:
@@ -238,7 +240,8 @@ def test_words_of_scripts_without_spaces_are_compared_by_two_letters() -> None:
 def test_russian_letters_are_no_look_alikes() -> None:
     assert not has_look_alikes("А он с ухом и со мной.")
     assert has_look_alikes("The mill was раid for by the town in the end.")
-    assert unreadable("水" * 80) is None and unreadable("a" * 80) is not None
+    assert unreadable("水" * 80) is None
+    assert unreadable("a" * 80) is not None
 
 
 def test_questions_headings_and_short_answers_of_other_languages() -> None:
@@ -293,7 +296,8 @@ def test_mixed_language_documents_keep_exact_spans() -> None:
     report = multilingual([MILL["ar"], MILL["zh"], MILL["en"]], answer)
     assert len(report.claims) == 3
     for claim in report.claims:
-        assert claim.span is not None and claim.span.cut(answer) == claim.text
+        assert claim.span is not None
+        assert claim.span.cut(answer) == claim.text
         assert claim.status is Status.SUPPORTED
 
 

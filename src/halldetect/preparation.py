@@ -28,7 +28,7 @@ from halldetect.knowledge.retrieval import retrieve
 from halldetect.reading.answers import ANSWER_TO, likely_answer
 from halldetect.reading.claims import Claim, read_claims, unchecked_parts
 from halldetect.reading.document import Document, UncheckedPart
-from halldetect.reading.languages import ENGLISH, detect, detect_all, name_of
+from halldetect.reading.languages import ENGLISH, detect, detect_all
 from halldetect.reading.normalise import has_look_alikes
 from halldetect.reading.words import is_foreign
 from halldetect.verification.copies import Copies
@@ -108,10 +108,7 @@ def refuse(prepared: Prepared, config: Configuration) -> Prepared:
 
 
 def prepare(prepared: Prepared, known: Languages, knowledge: Knowledge | None) -> Prepared:
-    """Read the texts of a pair, and search for evidence if there is an index.
-
-    `known` has the languages of the verifiers.
-    """
+    """Read the texts of a pair, and search for evidence if there is an index."""
     prepared = read(refuse_language(prepared, known), known)
     if knowledge is None or prepared.problem is not None:
         return prepared
@@ -123,29 +120,28 @@ def refuse_language(prepared: Prepared, known: Languages) -> Prepared:
     if prepared.problem is not None:
         return prepared
     pair = prepared.pair
-    named = (("response", [pair.response]), ("source", pair.documents))
     if known == (ENGLISH,):
-        for name, texts in named:
+        for name, texts in (("response", [pair.response]), ("source", pair.documents)):
             if is_foreign("\n".join(texts)):
                 return replace(prepared, problem=f"the {name} {_NOT_ENGLISH}")
         return prepared
     found = detect_all(pair.response, pair.documents)
+    found = () if set(found) == {ENGLISH} else found
     unread = [code for code in found if known is not None and code not in known]
-    notes = prepared.notes
-    if unread and found[0] == unread[0]:
-        return replace(prepared, problem=f"the response {_unread(unread[0])}")
-    if unread and len(unread) == len(pair.documents):
-        return replace(prepared, problem=f"the source {_unread(unread[0])}")
-    if unread:
-        notes = (*notes, f"a document of the source {_unread(unread[0])}")
-    english = all(code == ENGLISH for code in found)
-    return replace(prepared, languages=() if english else found, notes=notes)
+    if not unread:
+        return replace(prepared, languages=found)
+    why = _unread(unread[0])
+    if found[0] == unread[0]:
+        return replace(prepared, problem=f"the response {why}")
+    if len(unread) == len(pair.documents):
+        return replace(prepared, problem=f"the source {why}")
+    note = f"a document of the source {why}"
+    return replace(prepared, languages=found, notes=(*prepared.notes, note))
 
 
 def _unread(code: str) -> str:
-    if not code:
-        return "is in a language that could not be told"
-    return f"is in {name_of(code)}, which this verifier was not tested in"
+    told = f"is in a language ({code}) that this verifier was not tested in"
+    return told if code else "is in a language that could not be told"
 
 
 def without_injections(pair: CleanPair) -> tuple[CleanPair, int]:
@@ -216,22 +212,17 @@ def _with_languages(claims: tuple[Claim, ...], texts: Texts, known: Languages) -
 
     A claim in a language that no verifier reads has a problem, unless it copies the source.
     """
-    english_only = known == (ENGLISH,)
 
     def judged(claim: Claim) -> Claim:
-        foreign = claim.language != ENGLISH or is_foreign(claim.text)
-        if not foreign:
+        if claim.language == ENGLISH and not is_foreign(claim.text):
             return claim
-        code = "" if english_only else detect(claim.text) or claim.language
+        others = known != (ENGLISH,)
+        code = (detect(claim.text) or claim.language) if others else ""
         claim = replace(claim, language=code)
-        if (
-            known is None
-            or code in known
-            or claim.problem
-            or Copies(texts.documents).find(claim.text)
-        ):
+        judgeable = known is None or code in known or claim.problem
+        if judgeable or Copies(texts.documents).find(claim.text):
             return claim
-        return replace(claim, problem=f"it {_NOT_ENGLISH if english_only else _unread(code)}")
+        return replace(claim, problem=f"it {_unread(code) if others else _NOT_ENGLISH}")
 
     return tuple(map(judged, claims))
 

@@ -111,11 +111,10 @@ _NUMERAL = re.compile(
     r"(?<![A-Za-z_\d.,])\d+(?:(?:[.,٫٬'’]\d+)|[ \u00a0\u202f]\d{3}(?!\d))*(?![.,]?\d)"
 )
 _DIGITS_DATE = re.compile(r"(?<!\d)\d{1,2}[./]\d{1,2}[./](?=\d{2,4}(?!\d))")
-_SEPARATOR = re.compile(r"[^\d]")
 # "3万", "2 млн", "5 लाख": a number may be written as digits and a word.
 _SCALE_WORDS = (1.0, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e12)
 # 3 pm is 15:00; a year of the Buddhist and of the Persian calendar is that of the common one.
-_CALENDARS = (0.0, 12.0, 543.0, 621.0, 622.0)
+_CALENDARS = (12.0, 543.0, 621.0, 622.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,41 +348,31 @@ def fits(said: Quantity, value: float, *, exact: bool = False) -> bool:
 def numeral_values(number: str) -> set[float]:
     """Return the values that a number in digits may have."""
     plain = "".join(str(unicodedata.digit(char, char)) for char in number)
-    signs = [sign for sign in _SEPARATOR.findall(plain) if not sign.isspace()]
-    parts = _SEPARATOR.split(plain)
-    whole = float("".join(parts))
-    if not signs or len(parts) < 2:
+    *first, last = re.split(r"\D", plain)
+    whole, sign = float("".join([*first, last])), plain[-1 - len(last) : -len(last)]
+    if not first or sign.isspace() or plain.count(sign) > 1:  # a decimal sign occurs once
         return {whole}
-    decimal = float(f"{''.join(parts[:-1])}.{parts[-1]}")
-    if signs.count(signs[-1]) > 1:  # a decimal sign occurs once
-        return {whole}
-    grouped = all(len(part) == 3 for part in parts[1:]) and len(set(signs)) == 1
-    return {whole, decimal} if grouped else {decimal}
+    decimal = float(f"{''.join(first)}.{last}")
+    return {whole, decimal} if len(first) == 1 and len(last) == 3 else {decimal}
 
 
-def _numerals(text: str) -> list[str]:
-    """Return the numbers of a text, as written, and of "12.5.1998" the year."""
-    return _NUMERAL.findall(_DIGITS_DATE.sub(" ", text))
+def _numerals(text: str) -> dict[str, set[float]]:
+    """Return the numbers of a text with their values, and of "12.5.1998" the year."""
+    found = _NUMERAL.findall(_DIGITS_DATE.sub(" ", text))
+    return {number: numeral_values(number) for number in found}
 
 
 def unknown_numerals(claim: str, texts: Iterable[str], least: float = 0.0) -> list[str]:
     """Return the numbers of a claim that no text has, in any notation, from `least` on."""
-    wanted = [number for number in _numerals(claim) if min(numeral_values(number)) >= least]
-    if not wanted:
-        return []
+    wanted = {number: values for number, values in _numerals(claim).items() if min(values) >= least}
     known = {
-        value for text in texts for number in _numerals(text) for value in numeral_values(number)
+        value for text in texts if wanted for many in _numerals(text).values() for value in many
     }
-    return [number for number in wanted if not _is_known(numeral_values(number), known)]
+    return [number for number, values in wanted.items() if not _is_known(values, known)]
 
 
-def _is_known(found: set[float], known: set[float]) -> bool:
-    return any(
-        round(value * scale, 4) in known
-        or round(value / scale, 4) in known
-        or value + offset in known
-        or value - offset in known
-        for value in found
-        for scale in _SCALE_WORDS
-        for offset in _CALENDARS
-    )
+def _is_known(values: set[float], known: set[float]) -> bool:
+    scaled = {round(value * scale, 4) for value in values for scale in _SCALE_WORDS}
+    scaled |= {round(value / scale, 4) for value in values for scale in _SCALE_WORDS}
+    moved = {value + sign * years for value in values for years in _CALENDARS for sign in (1, -1)}
+    return not known.isdisjoint(scaled | moved)

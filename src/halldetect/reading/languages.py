@@ -1,8 +1,7 @@
-"""The languages of texts.
+"""The languages of texts, told apart by py3langid, which comes with the extra `large`.
 
-A verifier of one language needs only `words.is_foreign`. For all others, py3langid, which comes
-with the extra `large`, tells the languages apart. Without it a text is English or of an unknown
-language.
+Without it, a text is English or of an unknown language. A verifier that reads English only needs no
+more than `words.is_foreign`.
 """
 
 from __future__ import annotations
@@ -15,13 +14,8 @@ from typing import Any
 from halldetect.reading.words import is_foreign, is_foreign_script, looks_english
 
 ENGLISH = "en"
-# The languages that `large` judges; docs/languages.md has the figures of those that were measured.
-LANGUAGES = {
-    "en": "English", "de": "German", "es": "Spanish", "fr": "French", "it": "Italian",
-    "pt": "Portuguese", "nl": "Dutch", "pl": "Polish", "ru": "Russian", "ar": "Arabic",
-    "hi": "Hindi", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "tr": "Turkish",
-    "vi": "Vietnamese", "th": "Thai", "id": "Indonesian", "fa": "Persian",
-}  # fmt: skip
+# What `large` judges; docs/languages.md has the figures of those that were measured.
+LANGUAGES = tuple("en de es fr it pt nl pl ru ar hi zh ja ko tr vi th id fa".split())
 # Languages that share a script with those above and must not be taken for them.
 _OTHERS = (
     "uk bg sr mk be kk ur ps ku mr ne ca gl ro sv da no nn fi hu cs sk sl hr et lv lt sq eu ga cy "
@@ -32,8 +26,8 @@ _SAME = {"ms": "id", "nn": "no"}
 # Characters from the beginning and from the middle of a text that are read.
 _READ = 150
 # Words in Latin script, or letters in another one, that a text needs.
-_MIN_WORDS, _MIN_LETTERS = 4, 4
-# Below these probabilities the language of a text is not known.
+_MIN_WORDS = _MIN_LETTERS = 4
+# Below these probabilities, the language of a text is not known.
 _SURE_LATIN, _SURE, _SURE_OF_OTHERS = 0.7, 0.4, 0.8
 _NOT_WORDS = re.compile(r"https?://\S+|\S+@\S+|`[^`\n]*`|[!-~]*[_{}<>=\\|()\[\]/][!-~]*|\d+")
 
@@ -46,28 +40,25 @@ def detect(text: str) -> str:
     if english:
         return ENGLISH
     sample = _NOT_WORDS.sub(" ", sample)
-    other_script = is_foreign_script(sample)
-    enough = sum(map(str.isalpha, sample)) if other_script else len(sample.split())
-    if enough < (_MIN_LETTERS if other_script else _MIN_WORDS):
+    latin = not is_foreign_script(sample)
+    letters = sum(map(str.isalpha, sample))
+    if letters < _MIN_LETTERS or (latin and len(sample.split()) < _MIN_WORDS):
         return ""
-    identifier = _identifier()
-    if identifier is None:
+    if (identifier := _identifier()) is None:
         return "" if is_foreign(sample) else ENGLISH
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for code, share in identifier.rank(sample):
-        found[_SAME.get(code, code)] = found.get(_SAME.get(code, code), 0.0) + share
-    best = max(found, key=lambda code: found[code])
-    enough_share = _SURE if other_script else _SURE_LATIN
-    if found[best] < (enough_share if best in LANGUAGES else _SURE_OF_OTHERS):
-        return ""
-    # A short English sentence with foreign names.
-    return "" if english is None and best != ENGLISH else best
+        shares[_SAME.get(code, code)] = shares.get(_SAME.get(code, code), 0.0) + share
+    share, best = max((share, code) for code, share in shares.items())
+    # Function words that may be English: a short English sentence with foreign names.
+    doubtful = english is None and best != ENGLISH
+    sure = _SURE_OF_OTHERS if best not in LANGUAGES else _SURE_LATIN if latin else _SURE
+    return "" if doubtful or share < sure else best
 
 
 @cache
 def _identifier() -> Any:
-    # Imported on first use: it takes a second and 90 MB.
-    try:
+    try:  # on first use: it takes a second and 90 MB
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError:
         return None
@@ -79,20 +70,10 @@ def _identifier() -> Any:
 def detect_all(response: str, documents: Sequence[str]) -> tuple[str, ...]:
     """Return the languages of a response and of each document.
 
-    An unclear text has the language of the others, or English. A text in another script whose
-    language nothing tells has none ("").
+    An unclear text has the language of the others, or English if its letters are Latin.
     """
     texts = (response, *documents)
     found = [detect(text) for text in texts]
     known = next(filter(None, found), ENGLISH)
-
-    def fitting(text: str, code: str) -> str:
-        strange = not code and is_foreign_script(text) and known == ENGLISH
-        return code or ("" if strange else known)
-
-    return tuple(map(fitting, texts, found))
-
-
-def name_of(code: str) -> str:
-    """Return the name of a language for messages."""
-    return LANGUAGES.get(code) or (f"a language with the code {code}" if code else "unknown")
+    unclear = ["" if known == ENGLISH and is_foreign_script(text) else known for text in texts]
+    return tuple(code or other for code, other in zip(found, unclear, strict=True))
