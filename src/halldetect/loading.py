@@ -43,11 +43,9 @@ class Models:
     @property
     def languages(self) -> tuple[str, ...] | None:
         """Return the languages that the verifier, or the second one, reads; None for any."""
-        found = [self.verifier, *([] if self.second is None else [self.second.verifier])]
-        named: list[Any] = [verifier.description.get("languages") for verifier in found]
-        if None in named:
-            return None
-        return tuple(dict.fromkeys(chain.from_iterable(named)))
+        both = [models.verifier for models in (self, self.second) if models is not None]
+        named: list[Any] = [verifier.description.get("languages") for verifier in both]
+        return None if None in named else tuple(dict.fromkeys(chain.from_iterable(named)))
 
     def judging(self, languages: Set[str]) -> Models:
         """Return the models, or the second ones if the first verifier lacks a language."""

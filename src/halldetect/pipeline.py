@@ -129,10 +129,9 @@ def _judge_by_language(
     """Judge each pair with the first model that reads its languages."""
     chosen = [models.judging(item.spoken) for item in todo]
     outcomes = {}
-    for used in (models, models.second):
+    for used in {id(used): used for used in chosen}.values():
         items = [item for item, of in zip(todo, chosen, strict=True) if of is used]
-        if used is not None and items:
-            outcomes[id(used)] = iter(_judge_all(items, used, progress, observe))
+        outcomes[id(used)] = iter(_judge_all(items, used, progress, observe))
     return [(next(outcomes[id(used)]), used) for used in chosen]
 
 

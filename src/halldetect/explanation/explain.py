@@ -45,8 +45,7 @@ class Findings:
 
     def is_translated(self, at: int) -> bool:
         """Return True if no document has the language of a claim."""
-        documents = self.languages[1:] or (ENGLISH,)
-        return self.claims[at].language not in documents
+        return self.claims[at].language not in (self.languages[1:] or (ENGLISH,))
 
     def adding(
         self, reports: Sequence[ClaimReport], answers: Sequence[tuple[str, Judgement]]

@@ -10,7 +10,7 @@ from halldetect.reading.assertions import is_sentence
 from halldetect.reading.citations import NAMED_SOURCE
 from halldetect.reading.document import Document, Span, TrackedText, Unit
 from halldetect.reading.overlap import WordIndex
-from halldetect.reading.words import count_words, is_foreign
+from halldetect.reading.words import count_words
 
 _THE_SOURCE = rf"(?:any of )?(?:{NAMED_SOURCE}|(?:the )?(?:(?:search )?results?|knowledge base))"
 _IN_SOURCE = rf"(?: (?:in|by|from) {_THE_SOURCE})"
@@ -110,7 +110,7 @@ def answering(
         return units
     first = units[asserting[0]]
     text = first.text.strip()
-    bare = len(text.split()) <= MAX_WORDS and not is_sentence(text) and not is_foreign(text)
+    bare = len(text.split()) <= MAX_WORDS and not is_sentence(text)
     if first.lead_in is not None or first.problem is not None or not bare:
         return units
     alone, polar = len(asserting) == 1, _POLAR.fullmatch(text) is not None

@@ -42,25 +42,20 @@ _AFTER_UNIT = re.compile(
     rf"(?=\s+(?:{_STARTS.replace(' ', '|')})\b)"
     rf"|\b(?:{_LABELLED.replace(' ', '|')}) [A-Z]\.(?=\s+[A-Z][a-z])"
 )
-# A full stop after these does not end a sentence: abbreviations of other languages, a number before
-# a German month, a letter of Hindi, which has its own full stop.
+# A full stop that ends no sentence: after abbreviations of other languages, after a number before a
+# German or Turkish noun, after a letter of Hindi, which has its own full stop.
 _GOES_ON = re.compile(
-    r"(?:\b(?:ang|ca|dhr|ds|hr|inż|jh|mevr|mln|mrd|sr|sra|św|tys|tzw|ul|англ|г|гг|долл|им|млн|млрд"
-    r"|св|руб|тыс|ул)\.|(?:\b[^\W\d_]\.){2}|[\u0900-\u0963]\.)$",
-    re.IGNORECASE,
-)
-_ORDINAL = re.compile(
-    r"\d{1,2}\.(?=\s(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November"
-    r"|Dezember|Jahrhundert|Minute|Ocak|Şubat|Mart|Cadde|[a-zäöüß]))"
+    r"\b(?i:ang|ca|dhr|ds|hr|inż|jh|mevr|mln|mrd|sr|sra|św|tys|tzw|ul|англ|г|гг|долл|им|млн|млрд|св"
+    r"|руб|тыс|ул|[^\W\d_]\.[^\W\d_])\.|[\u0900-\u0963]\.|\d{1,2}\.(?=\s(?:Januar|Februar|März"
+    r"|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Minute|Cadde"
+    r"|[a-zäöüß]))"
 )
 # nupunkt knows no Arabic letters. A Thai sentence ends with a space, but few spaces end one.
 _ARABIC_STOP = re.compile(r"(?<=[\u0620-\u06ff]{2})[.!]+(?=\s+[\u0620-\u06ff«])")
-_THAI_SPACE = re.compile(
-    r"(?<=[\u0e01-\u0e4e])(?<!ว่า)(?<!คือ)(?<!ของ)(?<!และ)(?<!โดย)(?<!ถึง)(?<!ชื่อ)"
+_THAI_END = re.compile(
+    r"[\u0e01-\u0e4e](?<!ว่า)(?<!คือ)(?<!ของ)(?<!และ)(?<!โดย)(?<!ถึง)(?<!ชื่อ)"
     r"(?=\s(?!และ|ที่|ซึ่ง|หรือ|โดย|แต่|เพื่อ|ว่า|รวม)[\u0e01-\u0e4e])"
 )
-_THAI = re.compile(r"[\u0e01-\u0e4e]{3}")
-# A shorter part of a Thai line is no sentence.
 _MIN_THAI = 60
 # A footnote mark right after a full stop belongs to the sentence before it. So do numbers after a
 # space, unless the sentences of the line begin with such numbers.
@@ -118,7 +113,12 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
         match.end() for match in _FULL_STOP.finditer(content) if _ends_sentence(*match.groups())
     }
     if not content.isascii():
-        ends = _of_other_languages(content, ends)
+        ends -= {match.end() for match in _GOES_ON.finditer(content)}
+        last = 0
+        for match in _THAI_END.finditer(content):
+            if match.end() - last >= _MIN_THAI:
+                last = match.end()
+                ends.add(last)
     ends.add(len(content))
     pieces: list[Span] = []
     if len(ends) == 1:
@@ -139,21 +139,6 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
         if piece is not None:
             pieces.append(piece)
     return [Span(line.start + a.start, line.start + a.end) for a in _joined(content, pieces)]
-
-
-def _of_other_languages(content: str, ends: set[int]) -> set[int]:
-    """Return the ends of sentences without those that other languages exclude."""
-    ordinals = {match.end() for match in _ORDINAL.finditer(content)}
-    kept = {
-        end for end in ends - ordinals if _GOES_ON.search(content, max(0, end - 10), end) is None
-    }
-    if _THAI.search(content):
-        start = 0
-        for match in _THAI_SPACE.finditer(content):
-            if match.end() - start >= _MIN_THAI:
-                start = match.end()
-                kept.add(start)
-    return kept
 
 
 def _ends(content: str) -> Iterator[int]:
