@@ -219,6 +219,8 @@ def test_unknown_numbers_in_any_language() -> None:
     assert unknown_numerals("Sie kostete 1.234,50 Euro, 1998 kamen 30 000.", source) == []
     assert unknown_numerals("该桥于1998年开放，3万人来了，共77天。", source) == ["77"]
     assert unknown_numerals("สะพานเปิดในปี 2541", source) == []  # of the Buddhist calendar
+    assert unknown_numerals("Es sind 47.", ["It is 35."]) == ["47"]
+    assert unknown_numerals("Um 15 Uhr.", ["At 3 pm."]) == []
     assert unknown_numerals("Sie wurde am 12.05.1999 eröffnet.", source) == ["1999"]
 
 

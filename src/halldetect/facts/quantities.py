@@ -112,9 +112,9 @@ _NUMERAL = re.compile(
 )
 _DIGITS_DATE = re.compile(r"(?<!\d)\d{1,2}[./]\d{1,2}[./](?=\d{2,4}(?!\d))")
 # "3万", "2 млн", "5 लाख": a number may be written as digits and a word.
-_SCALE_WORDS = (1.0, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e12)
+_SCALE_WORDS = (1.0, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e12)
 # 3 pm is 15:00; a year of the Buddhist and of the Persian calendar is that of the common one.
-_CALENDARS = (12.0, 543.0, 621.0, 622.0)
+_HALF_DAY, _CALENDARS = (12.0,), (543.0, 621.0, 622.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +372,9 @@ def unknown_numerals(claim: str, texts: Iterable[str], least: float = 0.0) -> li
 
 
 def _is_known(values: set[float], known: set[float]) -> bool:
-    scaled = {round(value * scale, 4) for value in values for scale in _SCALE_WORDS}
-    scaled |= {round(value / scale, 4) for value in values for scale in _SCALE_WORDS}
-    moved = {value + sign * years for value in values for years in _CALENDARS for sign in (1, -1)}
-    return not known.isdisjoint(scaled | moved)
+    found = {round(value * scale, 4) for value in values for scale in _SCALE_WORDS}
+    found |= {round(value / scale, 4) for value in values for scale in _SCALE_WORDS}
+    for value in values:
+        moved = _CALENDARS if value > 1000 else _HALF_DAY if value <= 24 else ()
+        found |= {value + sign * other for other in moved for sign in (1, -1)}
+    return not known.isdisjoint(found)
