@@ -35,8 +35,6 @@ MAX_PART = 300
 # replaced by exactly one visible character, so that spans keep pointing at the same text.
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-
 
 def visible(text: str) -> str:
     """Replace each control character, bidi override and lone surrogate with a visible one."""
@@ -46,11 +44,6 @@ def visible(text: str) -> str:
         return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
 
     return _UNSAFE.sub(replacement, text)
-
-
-def isolated(text: str) -> str:
-    """Return a text for a line of a terminal; one with right-to-left letters is kept apart."""
-    return f"\u2068{text}\u2069" if _RIGHT_TO_LEFT.search(text) else text
 
 
 def one_line(text: str) -> str:

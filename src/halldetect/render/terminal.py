@@ -14,7 +14,6 @@ from halldetect.render.phrases import (
     VERDICT_SYMBOL,
     citation_line,
     counts_line,
-    isolated,
     missing_lines,
     one_line,
     paper_line,
@@ -127,7 +126,7 @@ def _claim(console: Console, item: ShownClaim, room: int) -> None:
     rows.add_column(width=_STATE_COLUMN - 1, no_wrap=True)
     rows.add_column(width=room, overflow="fold")
     state = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=STYLE[claim.status])
-    words = isolated(shorten(one_line(claim.text), "", _MAX_CLAIM))
+    words = shorten(one_line(claim.text), "", _MAX_CLAIM)
     rows.add_row(state, Text(f"{item.number}. {words}", style="bold"))
     support = Text("" if claim.support is None else f"  support {claim.support:.2f}", style="dim")
     lines = list(item.remarks)
@@ -135,7 +134,7 @@ def _claim(console: Console, item: ShownClaim, room: int) -> None:
         rows.add_row(support, Text(item.why))
     else:
         found = Text(f"{item.label}: ", style="dim")
-        found.append(f"“{isolated(item.quote)}”", style="not dim")
+        found.append(f"“{item.quote}”", style="not dim")
         found.append(f" ({item.where})" if item.where else "")
         rows.add_row(support, found)
         lines = [*filter(None, [item.why]), *lines]
