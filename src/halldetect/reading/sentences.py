@@ -45,9 +45,9 @@ _AFTER_UNIT = re.compile(
 # A full stop that ends no sentence: after abbreviations of other languages, after a number before a
 # German or Turkish noun, after a letter of Hindi, which has its own full stop.
 _GOES_ON = re.compile(
-    r"\b(?i:ang|ca|dhr|ds|hr|inż|jh|mevr|mln|mrd|sr|sra|św|tys|tzw|ul|англ|г|гг|долл|им|млн|млрд|св"
-    r"|руб|тыс|ул|[^\W\d_]\.[^\W\d_])\.|[\u0900-\u0963]\.|\d{1,2}\.(?=\s(?:Januar|Februar|März"
-    r"|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Minute|Cadde"
+    r"\b(?i:ang|ca|dhr|ds|inż|jh|mevr|mln|mrd|sr|sra|św|tys|tzw|ul|англ|г|гг|долл|им|млн|млрд|св"
+    r"|руб|тыс|ул|z\.B|u\.a|d\.h|m\.in|[^\W\d_A-Za-z]\.[^\W\d_A-Za-z])\.|[\u0900-\u0963]\."
+    r"|\d{1,2}\.(?=\s(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Minute|Cadde"
     r"|[a-zäöüß]))"
 )
 # nupunkt knows no Arabic letters. A Thai sentence ends with a space, but few spaces end one.
