@@ -47,8 +47,8 @@ _AFTER_UNIT = re.compile(
 _GOES_ON = re.compile(
     r"\b(?i:ang|ca|dhr|ds|inż|jh|mevr|mln|mrd|sr|sra|św|tys|tzw|ul|англ|г|гг|долл|им|млн|млрд|св"
     r"|руб|тыс|ул|z\.B|u\.a|d\.h|m\.in|[^\W\d_A-Za-z]\.[^\W\d_A-Za-z])\.|[\u0900-\u0963]\."
-    r"|\d{1,2}\.(?=\s(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Minute|Cadde"
-    r"|[a-zäöüß]))"
+    r"|\d{1,2}\.(?=\s(?:Januar|Februar|März|April|Mai|Juni|Juli|August"
+    r"|September|Oktober|November|Dezember|Jahrhundert|Minute|Cadde|[a-zäöüß]))"
 )
 # nupunkt knows no Arabic letters. A Thai sentence ends with a space, but few spaces end one.
 _ARABIC_STOP = re.compile(r"(?<=[\u0620-\u06ff]{2})[.!]+(?=\s+[\u0620-\u06ff«])")
