@@ -28,7 +28,7 @@ class EnglishVerifier(OverlapVerifier):
 
 
 def prepared(source: Any, response: str) -> Prepared:
-    return prepare(Prepared(clean_pair(Pair(source, response))), EnglishVerifier(), None)
+    return prepare(Prepared(clean_pair(Pair(source, response))), ("en",), None)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_wrong_types_are_the_problem_of_the_pair(item: Any, problem: str) -> Non
     assert found.problem.startswith(problem)
     assert (found.index, found.pair) == (3, CleanPair((), "", None))
     assert refuse(found, Configuration()) == found
-    assert prepare(found, OverlapVerifier(), None) == found
+    assert prepare(found, None, None) == found
     assert keep_claims_from(found, 0) == found
 
 
@@ -82,7 +82,7 @@ def test_sizes_are_refused(
 def test_english_verifier_refuses_other_languages(source: Any, response: str, text: str) -> None:
     verifier = EnglishVerifier()
     report = Detector(verifier).check(source, response)
-    why = "is not in English, the only language this verifier reads"
+    why = "is not in English, the only language this verifier reads; --verifier large reads others"
     assert (report.verdict, report.reason) == (Verdict.UNCHECKABLE, f"the {text} {why}")
     assert verifier.calls == []
     assert why not in (Detector(OverlapVerifier()).check(source, response).reason or "")

@@ -241,7 +241,7 @@ class Detector:
         """
         item = Prepared(clean_pair(Pair(source, response, question)))
         (report,) = self.finish(self._prepare([item]))
-        if missing:
+        if missing and not report.languages:
             report = find_missing(report, self.verifier)
         if threshold is None:
             return report
@@ -378,7 +378,7 @@ class Detector:
         if self.configuration.paper or all(item.problem is not None for item in refused):
             return refused
         models = self.models
-        read = [prepare(item, models.verifier, models.knowledge) for item in refused]
+        read = [prepare(item, models.languages, models.knowledge) for item in refused]
         return [keep_claims_from(item, item.pair.judge_from) for item in read]
 
     def finish(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from halldetect.errors import InputError
 from halldetect.reading.document import Document
+from halldetect.reading.languages import ENGLISH
 from halldetect.reading.response import read_response
 from halldetect.reading.sources import read_source, with_title
 
@@ -137,15 +138,15 @@ class Texts:
     response: Document
 
 
-def read_texts(pair: CleanPair) -> Texts:
-    """Read the texts of a pair: the source sentence by sentence, the response unit by unit."""
+def read_texts(pair: CleanPair, language: str = ENGLISH) -> Texts:
+    """Read the source sentence by sentence, the response in its language unit by unit."""
     names = pair.document_names or ("",) * len(pair.documents)
     return Texts(
         tuple(
             with_title(read_source(text), name)
             for text, name in zip(pair.documents, names, strict=True)
         ),
-        read_response(pair.response, pair.question, pair.document_names),
+        read_response(pair.response, pair.question, pair.document_names, language),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from halldetect.config import Configuration
@@ -39,6 +40,20 @@ class Models:
     knowledge: Knowledge | None = None
     notes: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+
+    @property
+    def languages(self) -> tuple[str, ...] | None:
+        """Return the languages that the verifier, or the second one, reads; None for any."""
+        both = [models.verifier for models in (self, self.second) if models is not None]
+        named: list[Any] = [verifier.description.get("languages") for verifier in both]
+        return None if None in named else tuple(dict.fromkeys(chain.from_iterable(named)))
+
+    def judging(self, languages: Set[str]) -> Models:
+        """Return the models, or the second ones if the first verifier lacks a language."""
+        known = self.verifier.description.get("languages")
+        if self.second is None or known is None or languages <= set(known):
+            return self
+        return self.second
 
     def description(self) -> dict[str, Any]:
         """Return everything of the models that reports depend on."""

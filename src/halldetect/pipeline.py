@@ -27,6 +27,7 @@ from halldetect.preparation import (
 )
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Observe, Progress
 from halldetect.reading.claims import Claim
+from halldetect.reading.languages import ENGLISH
 from halldetect.report import ClaimReport, Report
 from halldetect.report.conclusion import Finished, conclude, quoting
 from halldetect.scoring import score_claim, uncheckable
@@ -64,6 +65,7 @@ def finish(
             found.seconds,
             found.notes,
             threshold=threshold,
+            languages=item.languages,
         )
         if used is not None:
             finished = replace(
@@ -82,12 +84,13 @@ def _judged(
     todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
 ) -> list[tuple[Findings, Models]]:
     """Return the findings of each pair; unsure ones are judged by the second model."""
-    outcomes = [(found, models) for found in _judge_all(todo, models, progress, observe)]
+    outcomes = _judge_by_language(todo, models, progress, observe)
     if models.second is not None:
         unsure = [
             at
-            for at, (found, _) in enumerate(outcomes)
-            if found.problem is None
+            for at, (found, used) in enumerate(outcomes)
+            if used is models
+            and found.problem is None
             and is_unsure(
                 [
                     (claim.text, by.support)
@@ -118,6 +121,18 @@ def _judged(
     return outcomes
 
 
+def _judge_by_language(
+    todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
+) -> list[tuple[Findings, Models]]:
+    """Judge each pair with the first model that reads its languages."""
+    chosen = [models.judging(item.spoken) for item in todo]
+    outcomes = {}
+    for used in {id(used): used for used in chosen}.values():
+        items = [item for item, of in zip(todo, chosen, strict=True) if of is used]
+        outcomes[id(used)] = iter(_judge_all(items, used, progress, observe))
+    return [(next(outcomes[id(used)]), used) for used in chosen]
+
+
 def _judge_all(
     todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
 ) -> list[Findings]:
@@ -144,6 +159,7 @@ def _start(item: Prepared) -> Findings:
         question=item.pair.question or "",
         seconds=item.seconds,
         notes=item.notes,
+        languages=item.languages,
     )
 
 
@@ -289,15 +305,18 @@ def judge_statements(
     """Judge statements unchanged against the source of a pair, whose response is ignored."""
     prepared = []
     for index, (pair, statements) in enumerate(items):
-        item = refuse_language(refuse(Prepared(pair, index), config), models.verifier)
-        claims = tuple(Claim(text, None, "judged without a response") for text in statements)
+        item = refuse_language(refuse(Prepared(pair, index), config), models.languages)
+        language = item.languages[0] if item.languages else ENGLISH
+        claims = tuple(
+            Claim(text, None, "judged without a response", language=language) for text in statements
+        )
         if item.problem is None:
             documents = read_texts(without_injections(pair)[0]).documents
             prepared.append(replace(item, documents=documents, claims=claims))
         else:
             prepared.append(replace(item, claims=claims))
     todo = [item for item in prepared if item.problem is None]
-    outcomes = iter(_judge_all(todo, models, None, None))
+    outcomes = (found for found, _ in _judge_by_language(todo, models, None, None))
     results = []
     for item in prepared:
         found = next(outcomes) if item.problem is None else _start(item)

@@ -25,10 +25,10 @@ from halldetect.inputs import (
 )
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieve
-from halldetect.protocols import Verifier
 from halldetect.reading.answers import ANSWER_TO, likely_answer
 from halldetect.reading.claims import Claim, read_claims, unchecked_parts
 from halldetect.reading.document import Document, UncheckedPart
+from halldetect.reading.languages import ENGLISH, detect, detect_all
 from halldetect.reading.normalise import has_look_alikes
 from halldetect.reading.words import is_foreign
 from halldetect.verification.copies import Copies
@@ -36,6 +36,11 @@ from halldetect.verification.injections import blank_injections
 
 NOT_SEARCHED = "the knowledge could not be searched"
 VERIFIER_FAILED = "the verifier failed"
+_NOT_ENGLISH = (
+    "is not in English, the only language this verifier reads; --verifier large reads others"
+)
+# The languages that the verifiers read; None if they name none.
+Languages = tuple[str, ...] | None
 # The beginnings of the reasons of reports whose check failed.
 CHECK_FAILED = (NOT_SEARCHED, VERIFIER_FAILED, "the claims could not be extracted")
 
@@ -53,8 +58,15 @@ class Prepared:
     problem: str | None = None
     abstained: bool = False  # the response only says that it gives no answer
     not_found: frozenset[int] = frozenset()  # claims for which no passage was retrieved
+    # Of the response and of each document; empty if all are English or nothing else is read.
+    languages: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)  # per phase
+
+    @property
+    def spoken(self) -> frozenset[str]:
+        """Return the languages of all texts."""
+        return frozenset((*self.languages, *(claim.language for claim in self.claims)))
 
     def spent(self, phase: str, started: float) -> dict[str, float]:
         """Return the seconds per phase with the time since `started` added to one."""
@@ -95,24 +107,41 @@ def refuse(prepared: Prepared, config: Configuration) -> Prepared:
     return prepared
 
 
-def prepare(prepared: Prepared, verifier: Verifier, knowledge: Knowledge | None) -> Prepared:
+def prepare(prepared: Prepared, known: Languages, knowledge: Knowledge | None) -> Prepared:
     """Read the texts of a pair, and search for evidence if there is an index."""
-    prepared = read(refuse_language(prepared, verifier))
+    prepared = read(refuse_language(prepared, known), known)
     if knowledge is None or prepared.problem is not None:
         return prepared
     return search(prepared, knowledge)
 
 
-def refuse_language(prepared: Prepared, verifier: Verifier) -> Prepared:
-    """Refuse texts that are not in English if the verifier reads nothing else."""
-    if prepared.problem is not None or verifier.description.get("languages") != ["en"]:
+def refuse_language(prepared: Prepared, known: Languages) -> Prepared:
+    """Find the languages of the texts; refuse texts that no verifier reads."""
+    if prepared.problem is not None:
         return prepared
     pair = prepared.pair
-    for name, texts in (("response", [pair.response]), ("source", pair.documents)):
-        if is_foreign("\n".join(texts)):
-            why = "is not in English, the only language this verifier reads"
-            return replace(prepared, problem=f"the {name} {why}")
-    return prepared
+    if known == (ENGLISH,):
+        for name, texts in (("response", [pair.response]), ("source", pair.documents)):
+            if is_foreign("\n".join(texts)):
+                return replace(prepared, problem=f"the {name} {_NOT_ENGLISH}")
+        return prepared
+    found = detect_all(pair.response, pair.documents)
+    found = () if set(found) == {ENGLISH} else found
+    unread = [code for code in found if known is not None and code not in known]
+    if not unread:
+        return replace(prepared, languages=found)
+    why = _unread(unread[0])
+    if found[0] == unread[0]:
+        return replace(prepared, problem=f"the response {why}")
+    if len(unread) == len(pair.documents):
+        return replace(prepared, problem=f"the source {why}")
+    note = f"a document of the source {why}"
+    return replace(prepared, languages=found, notes=(*prepared.notes, note))
+
+
+def _unread(code: str) -> str:
+    told = f"is in a language ({code}) that this verifier was not tested in"
+    return told if code else "is in a language that could not be told"
 
 
 def without_injections(pair: CleanPair) -> tuple[CleanPair, int]:
@@ -122,15 +151,17 @@ def without_injections(pair: CleanPair) -> tuple[CleanPair, int]:
     return replace(pair, documents=documents), sum(count for _, count in blanked)
 
 
-def read(prepared: Prepared) -> Prepared:
+def read(prepared: Prepared, known: Languages = None) -> Prepared:
     """Read source and response; blank text in the source that addresses the verifier."""
     if prepared.problem is not None:
         return prepared
     started = perf_counter()
     pair = prepared.pair
     blanked, injections = without_injections(pair)
-    texts = read_texts(blanked)
-    claims = _copied_answers(read_claims(texts.response), texts)
+    language = prepared.languages[0] if prepared.languages else ENGLISH
+    texts = read_texts(blanked, language)
+    claims = _copied_answers(read_claims(texts.response, language), texts)
+    claims = _with_languages(claims, texts, known)
     problem, abstained = None, False
     notes = list(prepared.notes)
     if injections:
@@ -147,8 +178,12 @@ def read(prepared: Prepared) -> Prepared:
             answer = likely_answer(pair.question, texts.documents)
             if answer is not None:
                 notes.append(f"the source may answer the question: {answer}")
+    languages = prepared.languages
+    if not languages and any(claim.language not in (ENGLISH, "") for claim in claims):
+        languages = (ENGLISH,) * (1 + len(texts.documents))
     return replace(
         prepared,
+        languages=languages,
         documents=texts.documents,
         claims=claims,
         length=max(len(claims), 1),
@@ -172,6 +207,26 @@ def _copied_answers(claims: tuple[Claim, ...], texts: Texts) -> tuple[Claim, ...
     return tuple(map(judged, claims))
 
 
+def _with_languages(claims: tuple[Claim, ...], texts: Texts, known: Languages) -> tuple[Claim, ...]:
+    """Return the claims with their languages; a short one has that of the response.
+
+    A claim in a language that no verifier reads has a problem, unless it copies the source.
+    """
+
+    def judged(claim: Claim) -> Claim:
+        if claim.language == ENGLISH and not is_foreign(claim.text):
+            return claim
+        others = known != (ENGLISH,)
+        code = (detect(claim.text) or claim.language) if others else ""
+        claim = replace(claim, language=code)
+        judgeable = known is None or code in known or claim.problem
+        if judgeable or Copies(texts.documents).find(claim.text):
+            return claim
+        return replace(claim, problem=f"it {_unread(code) if others else _NOT_ENGLISH}")
+
+    return tuple(map(judged, claims))
+
+
 def search(prepared: Prepared, knowledge: Knowledge) -> Prepared:
     """Add the passages found for the claims to the source."""
     started = perf_counter()
@@ -183,6 +238,8 @@ def search(prepared: Prepared, knowledge: Knowledge) -> Prepared:
         prepared,
         pair=found.pair,
         documents=(*prepared.documents, *found.documents),
+        languages=prepared.languages
+        and (*prepared.languages, *(detect(item.text) or ENGLISH for item in found.documents)),
         not_found=found.not_found,
         seconds=prepared.spent("retrieve", started),
     )

@@ -23,6 +23,7 @@ from halldetect.large.onnx_convert import rounded
 from halldetect.large.shape import MAPS
 from halldetect.large.verifier import Group
 from halldetect.models.gguf import GgufFile
+from halldetect.reading.languages import LANGUAGES
 from halldetect.report import Probabilities
 from tests.support.tiny_qwen import SHAPE, TinyModel, reference_logits, write_tiny
 
@@ -113,7 +114,8 @@ def test_the_description_holds_digests_and_calibration(
     assert description["base_digest"] == adapter.base_sha256
     assert len(description["digest"]) == 64
     assert description["calibration"] == {"slope": 1.5, "offset": 0.25}
-    assert description["languages"] == ["en"]
+    assert description["languages"] == list(LANGUAGES)
+    assert description["trained_languages"] == ["en"]
     assert description["temperature"] == 1.25
     assert str(description["runtime"]).startswith(runtime)
 

@@ -57,10 +57,12 @@ def test_english_verifier_refuses_other_languages(text: str) -> None:
     english, mill = Detector(EnglishOnly()), "The mill is a museum."
     assert english.check(text, text).verdict is Verdict.UNCHECKABLE
     assert english.check(mill, text).reason == (
-        "the response is not in English, the only language this verifier reads"
+        "the response is not in English, the only language this verifier reads; "
+        "--verifier large reads others"
     )
     assert english.check(text, mill).reason == (
-        "the source is not in English, the only language this verifier reads"
+        "the source is not in English, the only language this verifier reads; "
+        "--verifier large reads others"
     )
     assert english.check(mill, mill).verdict is Verdict.FAITHFUL
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from halldetect.facts import Fact, FactKind, find_facts
+from halldetect.facts.quantities import unknown_numerals
 from halldetect.reading.overlap import content_keys, content_words, shared_part
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import words
@@ -105,6 +106,12 @@ def error_kind(
         last = missing[:_MAX_WORDS][-1]
         return ErrorReport(ErrorKind.INVENTED, claim[missing[0].start : last.end], "")
     return ErrorReport(ErrorKind.INVENTED, new[0].text, "") if new else None
+
+
+def other_number(claim: str, passage: str) -> ErrorReport | None:
+    """Return the number in which a claim differs from its passage, in any language."""
+    said, theirs = unknown_numerals(claim, [passage]), unknown_numerals(passage, [claim])
+    return ErrorReport(ErrorKind.NUMBER, said[0], theirs[0]) if said and theirs else None
 
 
 def _occurs(text: str, source: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from halldetect.explanation.error_kinds import error_kind
+from halldetect.explanation.error_kinds import error_kind, other_number
 from halldetect.reading.citations import cited_documents, is_kind_of_source, mentions
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document
+from halldetect.reading.languages import ENGLISH
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, Status
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import Judgement
@@ -21,7 +22,8 @@ class Findings:
 
     `names` are those of the documents, `answers` the statements that were judged with the
     verifier's answers, `length` the number of claims in the whole response. The seconds per phase,
-    the notes and the problem of a failed check are for the report.
+    the notes and the problem of a failed check are for the report. `languages` are those of the
+    response and of each document, empty if all are English.
     """
 
     claims: tuple[Claim, ...]
@@ -35,6 +37,15 @@ class Findings:
     seconds: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     problem: str | None = None
+    languages: tuple[str, ...] = ()
+
+    def is_english(self, at: int) -> bool:
+        """Return True if a claim and all documents are English."""
+        return self.claims[at].language == ENGLISH and {ENGLISH, *self.languages[1:]} == {ENGLISH}
+
+    def is_translated(self, at: int) -> bool:
+        """Return True if no document has the language of a claim."""
+        return self.claims[at].language not in (self.languages[1:] or (ENGLISH,))
 
     def adding(
         self, reports: Sequence[ClaimReport], answers: Sequence[tuple[str, Judgement]]
@@ -138,6 +149,8 @@ def _error(item: Findings, at: int) -> ErrorReport | None:
     report = item.reports[at]
     if not report.failing or report.proof is None:
         return None
+    if not item.is_english(at):
+        return other_number(item.statement(at), report.proof.text)
     return error_kind(
         item.statement(at),
         report.proof.text,

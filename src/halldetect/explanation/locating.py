@@ -1,8 +1,8 @@
 """Find the passages of claims that a verifier judged on whole pages.
 
 A verifier that reads a source once for all claims would have to read every short passage again. It
-does so for contradicted claims only; a smaller verifier finds the passages of all others. These
-answers change no state and no score.
+does so for contradicted claims and for texts that are not English; a smaller verifier finds the
+passages of all others. These answers change no state and no score.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def locate(
 ) -> list[Findings]:
     """Replace the pages that decided claims by short passages.
 
-    `judge` finds those of contradicted claims, `locator` all others.
+    `judge` finds those of contradicted claims and other languages, `locator` all others.
     """
     found = list(findings)
-    for verifier, of_contradicted in ((judge, True), (locator, False)):
+    for verifier, by_judge in ((judge, True), (locator, False)):
         places = [
             [
                 at
@@ -41,7 +41,7 @@ def locate(
                 # A copy of the source has its passage already.
                 if report.proof is not None
                 and not _is_copy(item, at)
-                and (report.status is Status.CONTRADICTED) is of_contradicted
+                and (report.status is Status.CONTRADICTED or bool(item.languages)) is by_judge
             ]
             for item in findings
         ]
@@ -49,7 +49,7 @@ def locate(
             Task(tuple(map(item.statement, chosen)), item.documents, item.names)
             for item, chosen in zip(findings, places, strict=True)
         ]
-        enough = None if of_contradicted else _is_clear
+        enough = None if by_judge else _is_clear
         judged = verify(verifier, tasks, enough, progress, kind=Kind.SHORT)
         for number, (chosen, answers) in enumerate(zip(places, judged, strict=True)):
             reports = list(found[number].reports)

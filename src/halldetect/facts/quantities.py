@@ -2,12 +2,16 @@
 
 A quantity has a kind: a dimension such as "length", in its base unit, a currency, "share" (30 %, a
 third), "times" (twice), "year", "month", "day", "clock", or "count" for a bare number.
+
+Numbers in digits are known in every language: "1.234,5", "1,234.5" and "1 234,5" are one number,
+and "१९९८" is 1998. A notation with two meanings ("1.234") has both values.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
@@ -104,6 +108,15 @@ _SHORT = 1_000
 _ABOUT = 0.06
 _SPOKEN = {word: str(value) for word, value in _WORDS.items()}
 _SPOKEN |= {form: name[:3].lower() for name in MONTHS for form in (name.lower(), name[:3].lower())}
+
+_NUMERAL = re.compile(
+    r"(?<![A-Za-z_\d.,])\d+(?:(?:[.,٫٬'’]\d+)|[ \u00a0\u202f]\d{3}(?!\d))*(?![.,]?\d)"
+)
+_DIGITS_DATE = re.compile(r"(?<!\d)\d{1,2}[./]\d{1,2}[./](?=\d{2,4}(?!\d))")
+# "3万", "2 млн", "5 लाख": a number may be written as digits and a word.
+_SCALE_WORDS = (1.0, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e12)
+# 3 pm is 15:00; a year of the Buddhist and of the Persian calendar is that of the common one.
+_HALF_DAY, _CALENDARS = (12.0,), (543.0, 621.0, 622.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,3 +352,38 @@ def fits(said: Quantity, value: float, *, exact: bool = False) -> bool:
     if said.bound == "under":
         return 0.6 * said.value <= value < said.value
     return apart <= said.step / 2 <= 0.03 * abs(said.value)
+
+
+def numeral_values(number: str) -> set[float]:
+    """Return the values that a number in digits may have."""
+    plain = "".join(str(unicodedata.digit(char, char)) for char in number)
+    *first, last = re.split(r"\D", plain)
+    whole, sign = float("".join([*first, last])), plain[-1 - len(last) : -len(last)]
+    if not first or sign.isspace() or plain.count(sign) > 1:  # a decimal sign occurs once
+        return {whole}
+    decimal = float(f"{''.join(first)}.{last}")
+    return {whole, decimal} if len(first) == 1 and len(last) == 3 else {decimal}
+
+
+def _numerals(text: str) -> dict[str, set[float]]:
+    """Return the numbers of a text with their values, and of "12.5.1998" the year."""
+    found = _NUMERAL.findall(_DIGITS_DATE.sub(" ", text))
+    return {number: numeral_values(number) for number in found}
+
+
+def unknown_numerals(claim: str, texts: Iterable[str], least: float = 0.0) -> list[str]:
+    """Return the numbers of a claim that no text has, in any notation, from `least` on."""
+    wanted = {number: values for number, values in _numerals(claim).items() if min(values) >= least}
+    known = {
+        value for text in texts if wanted for many in _numerals(text).values() for value in many
+    }
+    return [number for number, values in wanted.items() if not _is_known(values, known)]
+
+
+def _is_known(values: set[float], known: set[float]) -> bool:
+    found = {round(value * scale, 4) for value in values for scale in _SCALE_WORDS}
+    found |= {round(value / scale, 4) for value in values for scale in _SCALE_WORDS}
+    for value in values:
+        moved = _CALENDARS if value > 1000 else _HALF_DAY if value <= 24 else ()
+        found |= {value + sign * other for other in moved for sign in (1, -1)}
+    return not known.isdisjoint(found)

@@ -10,7 +10,7 @@ from halldetect.findings.numbers import check_numbers
 from halldetect.findings.verbatim import VerbatimSource, changed_words
 from halldetect.findings.wrong_words import lowered
 from halldetect.protocols import Rule
-from halldetect.report import ErrorKind, QuotationState, WrongWords
+from halldetect.report import ErrorKind, QuotationReport, QuotationState, WrongWords
 from halldetect.scoring import Calibration
 from halldetect.verification.judging import Judgement
 
@@ -41,7 +41,9 @@ def check_facts(
         claims = []
         for at, claim in enumerate(item.reports):
             cited = [document for _, document in item.cited(at)]
-            quoted = tuple(source.quotations(claim.text, cited, item.question))
+            quoted: tuple[QuotationReport, ...] = ()
+            if not item.is_translated(at):
+                quoted = tuple(source.quotations(claim.text, cited, item.question))
             changed = [
                 WrongWords(ErrorKind.QUOTATION, changed_words(one), one.source_words)
                 for one in quoted

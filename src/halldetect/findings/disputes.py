@@ -73,7 +73,7 @@ def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, str, str]]:
         for document in item.documents
     ]  # fmt: skip
     for at, report in enumerate(item.reports):
-        if report.status is not Status.SUPPORTED or report.proof is None:
+        if report.status is not Status.SUPPORTED or report.proof is None or not item.is_english(at):
             continue
         statement = item.statement(at)
         keys = content_keys(statement)

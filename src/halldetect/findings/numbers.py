@@ -22,6 +22,7 @@ from halldetect.facts.quantities import (
     equal,
     occurs,
     read_quantities,
+    unknown_numerals,
     words_of,
 )
 from halldetect.findings.wrong_words import lowered
@@ -56,6 +57,8 @@ _CUE = re.compile(
     r"|an? (?:day|week|month|year|hour))\b|%",
     re.IGNORECASE,
 )
+# Smaller numbers are often written as words, which are known in English only.
+_WRITTEN_AS_WORD = 20.0
 _COUNTABLE = frozenset(("count", "time", "times"))
 _DATES = frozenset(("year", "month", "day", "day of year", "clock"))
 
@@ -73,6 +76,8 @@ def check_numbers(
         reports = list(item.reports)
         compared = {
             at: source.compare(report)
+            if item.is_english(at)
+            else (source.compare_digits(report), [], report.text)
             for at, report in enumerate(reports)
             if report.support is not None
         }
@@ -154,6 +159,12 @@ class _Source:
         if not unknown and not report.failing:
             self._said += read_quantities(report.text)
         return unknown, steps, reading
+
+    def compare_digits(self, report: ClaimReport) -> list[Quantity]:
+        """Return the unknown numbers of a claim in any language; words and units do not count."""
+        least = 0.0 if report.failing else _WRITTEN_AS_WORD
+        found = unknown_numerals(report.text, self._texts, least)
+        return [Quantity("count", 0.0, 0.0, "", "", 0, 0, number) for number in found]
 
     def _expression(self, said: Quantity, claim: str) -> str | None:
         """Return a quantity in the words of the source: the equal one, or the step to it."""

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import product
 
 from halldetect.reading.document import Span
-from halldetect.reading.words import FUNCTION_WORDS, normalize
+from halldetect.reading.words import FUNCTION_WORDS, MARKS, count_words, normalize
 from halldetect.report import QuotationReport, QuotationState
 
 # Fewer words are a title or a term.
@@ -25,10 +25,12 @@ _MIN_SAME = 0.6
 _MOVED = 2
 # Words between two parts of a quotation with an ellipsis.
 _MOST_OMITTED = 150
-_QUOTED = re.compile(r"“([^“”]+)”|«([^«»]+)»|„([^„“”]+)[“”]|(?<![\w\"])\"([^\"\n]+)\"(?!\w)")
+_QUOTED = re.compile(
+    r"“([^“”]+)”|«([^«»]+)»|»([^«»]+)«|„([^„“”]+)[“”]|「([^「」]+)」|『([^『』]+)』|(?<![\w\"])\"([^\"\n]+)\"(?!\w)"
+)
 # Where words were left out or put in.
 _OMISSION = re.compile(r"\[[^\]]*\]|…|\.\s?\.\s?\.")
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(rf"[\w{MARKS}]+")
 _SENTENCE_END = re.compile(r"[.!?][”\"»]?\s+(?=[^a-z])")
 _NAME = r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,3}"
 _SAYS = (
@@ -95,7 +97,7 @@ class VerbatimSource:
         return [
             self._compare(next(filter(None, found.groups())), claim, found, cited)
             for found in _QUOTED.finditer(claim)
-            if len(spoken := _spoken(found[0])) >= _MIN_WORDS
+            if count_words(" ".join(spoken := _spoken(found[0]))) >= _MIN_WORDS
             and not _is_title(found[0], claim)
             and "".join(spoken) not in "".join(_spoken(question))
         ]

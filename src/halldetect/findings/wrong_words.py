@@ -73,7 +73,9 @@ def mark_wrong_words(
         texts = [document.text for document in item.documents if failing]
         known = content_keys("\n".join([*texts, item.question]))
         for at, report in failing:
-            wrong = tuple(_located(word, report, item.response) for word in _wrong(report, known))
+            # Every word of a translation is new.
+            found = report.wrong if item.is_translated(at) else _wrong(report, known)
+            wrong = tuple(_located(word, report, item.response) for word in found)
             reports[at] = replace(report, wrong=wrong)
         results.append(item.adding(reports, ()))
     return results

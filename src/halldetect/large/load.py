@@ -16,6 +16,7 @@ from halldetect.models.download import Progress, no_progress
 from halldetect.models.gguf import GgufFile
 from halldetect.models.integrity import digest_of
 from halldetect.models.store import home
+from halldetect.reading.languages import LANGUAGES
 from halldetect.verification.verifiers.onnx import read_object
 
 CONTEXT = 8192
@@ -94,7 +95,8 @@ def load_large(
         "kind": chosen,
         "digest": adapter_digest,
         "base_digest": digest,
-        "languages": None if found.languages is None else list(found.languages),
+        "languages": list(LANGUAGES),
+        "trained_languages": list(found.languages or ()),
         "calibration": settings.get("calibration"),
         "operating_points": settings.get("operating_points"),
     }

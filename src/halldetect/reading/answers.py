@@ -10,7 +10,7 @@ from halldetect.reading.assertions import is_sentence
 from halldetect.reading.citations import NAMED_SOURCE
 from halldetect.reading.document import Document, Span, TrackedText, Unit
 from halldetect.reading.overlap import WordIndex
-from halldetect.reading.words import is_foreign
+from halldetect.reading.words import count_words
 
 _THE_SOURCE = rf"(?:any of )?(?:{NAMED_SOURCE}|(?:the )?(?:(?:search )?results?|knowledge base))"
 _IN_SOURCE = rf"(?: (?:in|by|from) {_THE_SOURCE})"
@@ -92,8 +92,12 @@ def abstains(sentence: str, *, asks_why: bool = False) -> bool:
     )
 
 
-def answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
+def answering(
+    units: tuple[Unit, ...], question: str | None, *, english: bool = True
+) -> tuple[Unit, ...]:
     """Add the question to the first statement if that answers it and needs it."""
+    if not english:
+        return _answering_in_other_words(units, question)
     if question is not None and units and _ASKS_YES_OR_NO.match(question.strip()):
         first = units[0]
         if first.reason is not None and _ASSENT.fullmatch(first.text):
@@ -106,7 +110,7 @@ def answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]
         return units
     first = units[asserting[0]]
     text = first.text.strip()
-    bare = len(text.split()) <= MAX_WORDS and not is_sentence(text) and not is_foreign(text)
+    bare = len(text.split()) <= MAX_WORDS and not is_sentence(text)
     if first.lead_in is not None or first.problem is not None or not bare:
         return units
     alone, polar = len(asserting) == 1, _POLAR.fullmatch(text) is not None
@@ -121,6 +125,21 @@ def answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]
     else:
         return units
     return (*units[: asserting[0]], read, *units[asserting[0] + 1 :])
+
+
+def _answering_in_other_words(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
+    """Put the question before an answer of a few words in another language than English."""
+    asserting = [unit for unit in units if unit.asserts]
+    if len(asserting) != 1 or asserting[0].lead_in is not None:
+        return units
+    (only,) = asserting
+    read = only
+    if question is None and not any(map(str.isalpha, only.text)):
+        read = replace(only, problem=_NO_QUESTION)
+    elif question is not None and count_words(only.text) <= MAX_WORDS:
+        asked = TrackedText.added(" ".join(question.split()) + " ")
+        read = replace(only, tracked=TrackedText.joined([asked, only.tracked]), lead_in=question)
+    return tuple(read if unit is only else unit for unit in units)
 
 
 def likely_answer(question: str, documents: Sequence[Document]) -> str | None:

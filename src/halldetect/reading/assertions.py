@@ -22,6 +22,7 @@ from halldetect.reading.words import (
     PREPOSITIONS,
     SUBJECTS,
     Word,
+    count_words,
     is_finite_verb,
     may_be_past,
     may_be_verb,
@@ -138,10 +139,14 @@ _CODE_NAME = re.compile(r"\d+-[a-z]+|[a-z]+-?\d+(?:-?[a-z0-9]+)*")
 _LATIN = re.compile(r"[a-zà-ɏ'’.\-–/]+")
 # Longer than any greeting or heading; the patterns are slow on long words.
 _LONG = 1000
+_DIGIT = re.compile(r"\d")
 
 
-def no_assertion(content: str) -> str | None:
-    """Return why a sentence asserts nothing: "a courtesy", "a question"; None if it may assert."""
+def no_assertion(content: str, *, english: bool = True) -> str | None:
+    """Return why a sentence asserts nothing: "a courtesy", "a question"; None if it may assert.
+
+    In other languages than English, a question is known by its mark.
+    """
     if len(content) > _LONG:
         return None if has_letters(content) else "symbols"
     without_links = _LINK.sub(" ", content)
@@ -149,6 +154,8 @@ def no_assertion(content: str) -> str | None:
     content = _TAG.sub(" ", without_links).strip()
     if not has_letters(content):
         return "a link" if link else "symbols"
+    if not english:
+        return "a question" if _QUESTION_END.search(content) else None
     flat = " ".join(re.sub(r"[^\w\s']", " ", content.replace("’", "'")).casefold().split())
     said = flat.split()
     if len(said) <= _MAX_COURTESY and _COURTESY.fullmatch(flat) and not _TELLS.intersection(said):
@@ -194,10 +201,11 @@ def could_assert(content: str, reason: str) -> bool:
     return reason in _TOPICS and not topic
 
 
-def names_topic(content: str, *, marked: bool) -> bool:
+def names_topic(content: str, *, marked: bool, english: bool = True) -> bool:
     """Return True if a line only names its topic: "Key findings", "Refund policy:".
 
-    `marked` is True for a heading, a label or the lead-in of a list.
+    `marked` is True for a heading, a label or the lead-in of a list. In other languages than
+    English, such a line names a topic if it is short and has neither a number nor a full stop.
     """
     if len(content) > _LONG:
         return not has_letters(content)
@@ -205,6 +213,9 @@ def names_topic(content: str, *, marked: bool) -> bool:
     norms = [word.norm for word in words(content)]
     if not norms:
         return not has_letters(content)
+    if not english:
+        ended = content.endswith((".", "!", "。", "！", "।", "۔"))
+        return marked and count_words(content) <= 8 and not (ended or _DIGIT.search(content))
     named = [norm for norm in norms if not norm.isdigit()]
     if set(named) <= _LABELS | _PLAIN and (set(named) & _LABELS or norms[0] == "here"):
         return marked or len(norms) <= 3 or norms[0] == "here"

@@ -10,6 +10,7 @@ from halldetect.reading.assertions import could_assert
 from halldetect.reading.citations import remove_openers, statement_of_question
 from halldetect.reading.clauses import clauses
 from halldetect.reading.document import INSERTED, Document, Span, TrackedText, UncheckedPart
+from halldetect.reading.languages import ENGLISH
 from halldetect.reading.references import readings
 from halldetect.reading.response import ENTITY
 
@@ -33,6 +34,7 @@ class Claim:
         read_as: The statement with its references resolved. A claim that fails unchanged is
             judged again in this form, which can only rescue it.
         citations: Labels of the cited documents, such as "1" or "2, 4".
+        language: Its code; rules that know English words apply to "en" only.
     """
 
     text: str
@@ -41,17 +43,20 @@ class Claim:
     problem: str | None = None
     read_as: str | None = None
     citations: tuple[str, ...] = ()
+    language: str = ENGLISH
 
 
-def read_claims(response: Document) -> tuple[Claim, ...]:
-    """Return the asserting units of a response, long ones cut into clauses, as claims in order."""
+def read_claims(response: Document, language: str = ENGLISH) -> tuple[Claim, ...]:
+    """Return the asserting units of a response as claims, long English ones cut into clauses."""
+    english = language == ENGLISH
     parts = [
         (unit, part)
         for unit in response.units
         if unit.asserts
-        for part in ([unit.tracked] if unit.lead_in else clauses(unit.tracked))
+        for part in ([unit.tracked] if unit.lead_in or not english else clauses(unit.tracked))
     ]
-    found = readings([part.text for _, part in parts])
+    texts = [part.text for _, part in parts]
+    found = readings(texts) if english else [None] * len(texts)
     return tuple(
         Claim(
             part.text,
@@ -59,6 +64,7 @@ def read_claims(response: Document) -> tuple[Claim, ...]:
             problem=unit.problem,
             read_as=None if reading is None else reading.text,
             citations=tuple(citation.label for citation in unit.citations),
+            language=language,
         )
         for (unit, part), reading in zip(parts, found, strict=True)
     )

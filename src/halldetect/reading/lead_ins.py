@@ -174,7 +174,7 @@ class Cell(NamedTuple):
     citations: tuple[Citation, ...] = ()
 
 
-def read_row(block: Block) -> Iterator[Cell]:
+def read_row(block: Block, *, english: bool = True) -> Iterator[Cell]:
     """Yield the cells of a row, each with the first cell of the row and its header.
 
     A row without a header is the header of its table.
@@ -183,7 +183,7 @@ def read_row(block: Block) -> Iterator[Cell]:
     cells, marks = [_spelled(cell) for cell, _ in read], [citations for _, citations in read]
     if not block.header:
         for cell in filter(lambda cell: cell.text, cells):
-            topic = names_topic(cell.text, marked=True)
+            topic = names_topic(cell.text, marked=True, english=english)
             yield Cell(cell, no_assertion(cell.text) or ("a table header" if topic else None))
         return
     subject = cells[0]

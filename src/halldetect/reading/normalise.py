@@ -13,6 +13,7 @@ import unicodedata
 from functools import cache
 
 from halldetect.reading.document import TrackedText
+from halldetect.reading.words import UNSPACED, is_foreign_script
 
 # Capital and small letters of Greek, Cyrillic and Armenian that look like these Latin letters.
 _LOOK_ALIKES = dict(
@@ -28,6 +29,7 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064"
     "\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
 )
+_JOINERS = "\u200c\u200d"
 _ACCENT = re.compile("[\u0300-\u0333\u0339-\u036f]")
 _UNUSUAL = re.compile(
     "[\u0334-\u0338\u20d0-\u20f0\u0488\u0489]"  # struck or enclosed by a combining mark
@@ -39,7 +41,7 @@ _UNUSUAL = re.compile(
 _DENYING_SIGN = re.compile(r"\A[❌✗✘🚫👎⛔¬]|[❌✗✘🚫👎⛔]\ufe0f?[\s.!]*\Z")
 # No one writes a longer word; tokenizers stop at 100 letters.
 MAX_WORD = 60
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS = re.compile(rf"[^\W\d_{UNSPACED}]+")
 _WORD = re.compile(r"\w+")
 _LATIN_LETTER = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _PLAIN = re.compile(
@@ -56,8 +58,8 @@ def normalised(text: TrackedText) -> TrackedText:
     for character, origin in zip(text.text, text.origins, strict=True):
         seen = _seen(character)
         before = characters[-1] if characters else ""
-        if not seen and not before.isalnum():
-            seen = character  # it joins two emoji
+        if not seen and (not before.isalnum() or (character in _JOINERS and before > "\u0590")):
+            seen = character  # it joins two emoji, or parts of a Persian or Hindi word
         if before and _ACCENT.match(character):
             composed = unicodedata.normalize("NFC", before + character)
             if len(composed) == 1:
@@ -67,7 +69,10 @@ def normalised(text: TrackedText) -> TrackedText:
                 continue
         characters += seen
         origins += [origin] * len(seen)
-    return TrackedText(_WORD.sub(_latin, "".join(characters)), tuple(origins))
+    result = "".join(characters)
+    # In a Russian or Greek text, letters are what they are.
+    changed = result if is_foreign_script(result) else _WORD.sub(_latin, result)
+    return TrackedText(changed, tuple(origins))
 
 
 def is_plain(text: str) -> bool:

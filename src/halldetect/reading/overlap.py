@@ -1,22 +1,26 @@
 """The words that two texts share: the only module that compares content words.
 
 Words are compared by their first letters, so that "elected", "election" and "elects" are equal.
-Numbers are compared whole. Words such as "the", "of" and "was" do not count.
+Numbers are compared whole, scripts without spaces by two letters at a time. Words such as "the",
+"of" and "was" do not count.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from halldetect.reading.document import Document, Span
-from halldetect.reading.words import FUNCTION_WORDS, words
+from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, Word, normalize, words
 
 LETTERS = 5
 _SHORT = 1_000
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,22 @@ def content_words(text: str) -> tuple[ContentWord, ...]:
 
 @lru_cache(maxsize=4096)  # each turn of a conversation has all tool results before it as sources
 def _content_words(text: str) -> tuple[ContentWord, ...]:
-    keyed = ((_key(word.norm), word) for word in words(text))
-    return tuple(ContentWord(key, word.start, word.end) for key, word in keyed if key is not None)
+    found: list[ContentWord] = []
+    for word in words(text):
+        if _UNSPACED.search(word.norm) is not None:
+            found += _pairs(text, word)
+        elif (key := _key(word.norm)) is not None:
+            found.append(ContentWord(key, word.start, word.end))
+    return tuple(found)
+
+
+def _pairs(text: str, word: Word) -> Iterator[ContentWord]:
+    """Yield two letters at a time of a run without spaces, and the numbers in it."""
+    for part in _RUN.finditer(text, word.start, word.end):
+        size = 2 if _UNSPACED.match(part[0]) else len(part[0])
+        for start in range(part.start(), max(part.end() - size, part.start()) + 1):
+            end = min(start + size, part.end())
+            yield ContentWord(normalize(text[start:end]), start, end)
 
 
 def content_keys(text: str) -> frozenset[str]:

@@ -25,6 +25,7 @@ from halldetect.reading.citations import (
     statement_of_question,
 )
 from halldetect.reading.document import Block, Citation, Document, Line, Span, TrackedText, Unit
+from halldetect.reading.languages import ENGLISH
 from halldetect.reading.lead_ins import (
     FALSE,
     REFERENCES,
@@ -65,13 +66,15 @@ _PRESUPPOSING = re.compile(
 )
 
 
-def read_response(text: str, question: str | None = None, names: Sequence[str] = ()) -> Document:
+def read_response(
+    text: str, question: str | None = None, names: Sequence[str] = (), language: str = ENGLISH
+) -> Document:
     """Read a response into sentences and units; see `read_units` for the arguments."""
-    return Document(text, sentences(text), read_units(text, question, names))
+    return Document(text, sentences(text), read_units(text, question, names, language))
 
 
 def read_units(
-    text: str, question: str | None = None, names: Sequence[str] = ()
+    text: str, question: str | None = None, names: Sequence[str] = (), language: str = ENGLISH
 ) -> tuple[Unit, ...]:
     """Return the units of a response, in order.
 
@@ -79,8 +82,10 @@ def read_units(
         text: The raw response; the spans of the units are ranges of it.
         question: The question that it answers.
         names: The names of the source documents, which the response may cite.
+        language: That of the response; rules that know English words apply to "en" only.
     """
-    return answering(_Reader(text, question, names).units(), question)
+    english = language == ENGLISH
+    return answering(_Reader(text, question, names, english).units(), question, english=english)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +106,13 @@ class _LineStart:
 class _Reader:
     """Reads the blocks of one response."""
 
-    def __init__(self, text: str, question: str | None, names: Sequence[str]) -> None:
+    def __init__(
+        self, text: str, question: str | None, names: Sequence[str], english: bool
+    ) -> None:
         self._text = text
         self._blocks = read_blocks(text)
         self._names = names
+        self._english = english
         self._asks_why = question is not None and "why" in question.casefold()
         self._units: list[Unit] = []
         self._leads: list[LeadIn | None] = [None]
@@ -152,15 +160,15 @@ class _Reader:
             return
         # "Encryption." is a label, "Tom works from home." is not.
         ended = text.text.endswith(".") and len(content.text.split()) >= 4
-        topic = names_topic(content.text, marked=True) and not ended
+        topic = names_topic(content.text, marked=True, english=self._english) and not ended
         self._references = REFERENCES.fullmatch(content.text) is not None
-        reason = no_assertion(text.text) or ("a heading" if topic else None)
+        reason = no_assertion(text.text, english=self._english) or ("a heading" if topic else None)
         self._add(text, reason, citations=citations)
         self._set_lead(0, LeadIn(content, None, title=True))
         self._asides(line)
 
     def _row(self, block: Block) -> None:
-        for cell in read_row(block):
+        for cell in read_row(block, english=self._english):
             self._add(*cell)
         for line in block.lines if block.header else ():
             self._asides(line)
@@ -234,7 +242,7 @@ class _Reader:
         if label is None:
             return None, rest, lead
         name = strip_end(label)
-        topic = names_topic(name.text, marked=True)
+        topic = names_topic(name.text, marked=True, english=self._english)
         if not rest.text and start.item and not self._holds_more(block):
             return None, start.text, lead  # a list item that is entirely bold
         own = LeadIn(name)
@@ -268,9 +276,10 @@ class _Reader:
         depth, item = len(block.items), start.item
         for at, part in enumerate(parts):
             text, citations = remove_citations(part)
-            content, named = split_named_source(remove_openers(text), self._names)
-            reason = no_assertion(content.text)
-            if reason is None:
+            opened = remove_openers(text) if self._english else text
+            content, named = split_named_source(opened, self._names)
+            reason = no_assertion(content.text, english=self._english)
+            if reason is None and self._english:
                 content = statement_of_question(content)
             last = at == len(parts) - 1
             ends_open = last and content.text.rstrip().endswith(":")
@@ -279,8 +288,8 @@ class _Reader:
             if reason is None and self._is_reference(part, content, opens_line=at == 0):
                 reason = "a reference"
             elif reason is None and (
-                (alone and names_topic(content.text, marked=ends_open))
-                or (nested and names_topic(content.text, marked=True))
+                (alone and names_topic(content.text, marked=ends_open, english=self._english))
+                or (nested and names_topic(content.text, marked=True, english=self._english))
                 or (ends_open and len(content.text.split()) <= 3 and FALSE.search(content.text))
             ):
                 reason = "a heading"

@@ -42,6 +42,21 @@ _AFTER_UNIT = re.compile(
     rf"(?=\s+(?:{_STARTS.replace(' ', '|')})\b)"
     rf"|\b(?:{_LABELLED.replace(' ', '|')}) [A-Z]\.(?=\s+[A-Z][a-z])"
 )
+# A full stop that ends no sentence: after abbreviations of other languages, after a number before a
+# German or Turkish noun, after a letter of Hindi, which has its own full stop.
+_GOES_ON = re.compile(
+    r"\b(?i:ang|ca|dhr|ds|inż|jh|mevr|mln|mrd|sr|sra|św|tys|tzw|ul|англ|г|гг|долл|им|млн|млрд|св"
+    r"|руб|тыс|ул|z\.B|u\.a|d\.h|m\.in|[^\W\d_A-Za-z]\.[^\W\d_A-Za-z])\.|[\u0900-\u0963]\."
+    r"|\d{1,2}\.(?=\s(?:Januar|Februar|März|April|Mai|Juni|Juli|August"
+    r"|September|Oktober|November|Dezember|Jahrhundert|Minute|Cadde|[a-zäöüß]))"
+)
+# nupunkt knows no Arabic letters. A Thai sentence ends with a space, but few spaces end one.
+_ARABIC_STOP = re.compile(r"(?<=[\u0620-\u06ff]{2})[.!]+(?=\s+[\u0620-\u06ff«])")
+_THAI_END = re.compile(
+    r"[\u0e01-\u0e4e](?<!ว่า)(?<!คือ)(?<!ของ)(?<!และ)(?<!โดย)(?<!ถึง)(?<!ชื่อ)"
+    r"(?=\s(?!และ|ที่|ซึ่ง|หรือ|โดย|แต่|เพื่อ|ว่า|รวม)[\u0e01-\u0e4e])"
+)
+_MIN_THAI = 60
 # A footnote mark right after a full stop belongs to the sentence before it. So do numbers after a
 # space, unless the sentences of the line begin with such numbers.
 _FOOTNOTE = re.compile(r"(?:\[[\w, –-]{1,12}\])+(?=\s|$)")
@@ -92,11 +107,18 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
 def _sentences_of_line(text: str, line: Span) -> list[Span]:
     content = line.cut(text)
     ends = set(_ends(content))
-    for stop in (_WIDE_STOP, _AFTER_UNIT):
+    for stop in (_WIDE_STOP, _AFTER_UNIT, _ARABIC_STOP):
         ends |= {match.end() for match in stop.finditer(content)}
     ends |= {
         match.end() for match in _FULL_STOP.finditer(content) if _ends_sentence(*match.groups())
     }
+    if not content.isascii():
+        ends -= {match.end() for match in _GOES_ON.finditer(content)}
+        last = 0
+        for match in _THAI_END.finditer(content):
+            if match.end() - last >= _MIN_THAI:
+                last = match.end()
+                ends.add(last)
     ends.add(len(content))
     pieces: list[Span] = []
     if len(ends) == 1:

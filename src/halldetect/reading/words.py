@@ -7,13 +7,21 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cache
 
+# Vowel signs of Arabic, Indic and Thai letters, which are not letters themselves.
+MARKS = (
+    r"\u0300-\u036f\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
+    r"\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+)
+# Letters of scripts without spaces between words, and of Korean, whose words end in particles.
+UNSPACED = r"\u0e01-\u0e4e\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff"
 # Letters, digits, and the combining and invisible characters that occur inside words.
-_IN_WORD = r"[\w\u00ad\u0300-\u036f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
+_IN_WORD = rf"[\w{MARKS}\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
 _WORD = re.compile(
     # a minus or plus sign that belongs to a number, or a sign with a meaning of its own
     r"(?P<sign>(?<![\w.])[-−+](?=\.?\d)|[%‰$€£¥₹°<>=≠≤≥±×÷~≈&@^|✓✔✗✘❌✅👍👎])"
     rf"|(?P<word>\d+(?:[.,:/]\d+)+{_IN_WORD}*|{_IN_WORD}+(?:['’.\-–/]{_IN_WORD}+)*)"
 )
+_COUNTED = re.compile(rf"[{UNSPACED}]{{2}}|[^\s{UNSPACED}]+")
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _ENDING = re.compile(r"(.+?)(n't|'(?:s|re|ve|ll|m|d)|(?<=s)')")
 _EXPANDED = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'": "'s"}
@@ -179,6 +187,11 @@ def words(text: str) -> list[Word]:
     return result
 
 
+def count_words(text: str) -> int:
+    """Return the number of words; two letters are one where no spaces are."""
+    return len(_COUNTED.findall(text))
+
+
 def is_finite_verb(norm: str) -> bool:
     """Return True for a word that is certainly a finite verb."""
     return (
@@ -230,15 +243,33 @@ def is_foreign(text: str) -> bool:
 
     Names, code and mixed texts are English.
     """
-    letters = [char for char in text if char.isalpha()]
-    if len(letters) >= 4 and sum(not _is_latin(char) for char in letters) * 2 > len(letters):
+    if is_foreign_script(text):
         return True
+    foreign, english, total = _function_words(text)
+    return foreign >= 2 and foreign > 3 * english and foreign * 8 >= total
+
+
+def looks_english(text: str) -> bool | None:
+    """Return True if the function words of a text are English, None if they may be."""
+    foreign, english, total = _function_words(text)
+    if is_foreign_script(text) or english <= foreign:
+        return False
+    return True if english >= 2 and english * 8 >= total else None
+
+
+def is_foreign_script(text: str) -> bool:
+    """Return True if most letters of a text are not Latin."""
+    letters = [char for char in text if char.isalpha()]
+    return len(letters) >= 4 and sum(not _is_latin(char) for char in letters) * 2 > len(letters)
+
+
+def _function_words(text: str) -> tuple[int, int, int]:
+    """Return the number of foreign and of English function words, and of all words."""
     found = [word.strip(".,;:!?()\"'«»“”") for word in text.split()]
     # Capitalised words may be names ("Las Palmas"); they count only beside small ones.
     small = any(word in FOREIGN for word in found)
     foreign = sum(word.lower() in FOREIGN for word in found) if small else 0
-    english = sum(word.casefold() in _ENGLISH for word in found)
-    return foreign >= 2 and foreign > 3 * english and foreign * 8 >= len(found)
+    return foreign, sum(word.casefold() in _ENGLISH for word in found), len(found)
 
 
 @cache

@@ -122,11 +122,14 @@ class Repairer:
                 return Repair(outcome, text, None, report, original, _changes(revision, original))
             if not failing:
                 break
-            for step in self._steps if number < self._max_rounds else ():
+            # The rules that rewrite a sentence know English words only.
+            rewrite = number < self._max_rounds and not original.languages
+            for step in self._steps if rewrite else ():
                 failing = self._change(step, failing, revision, proposals)
             for at in failing:
                 revision.sentences[at].remove()
-            self._name_referents(revision, proposals)
+            if not original.languages:
+                self._name_referents(revision, proposals)
             revision.remove_introductions()
         return failed(report.reason or "the rest is not supported either")
 

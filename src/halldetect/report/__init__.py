@@ -258,11 +258,11 @@ class Report:
 
     `score` runs from 0 (faithful) to 1 (hallucinated): 1 minus the support of the worst claim. It
     is None if nothing could be checked; `reason` then says why. `graded` is the unsupported share
-    of the response: the mean over its claims. `document_names` is empty unless the caller named
-    the documents. `unchecked` has the parts of the response that were not judged, empty in paper
-    mode. `citations` is None if the response cites no document. `fed_score` is set in
-    paper mode only. `missing` has the statements of the source that answer the question and that
-    the response does not make, if they were asked for. `messages` has those of a conversation.
+    of the response. `document_names` is empty unless the caller named the documents. `unchecked`
+    has the parts of the response that were not judged. `citations` is None if it cites no document.
+    `fed_score` is set in paper mode only. `missing` has statements of the source that answer the
+    question and that the response lacks. `languages` has those of the response and each document,
+    `messages` those of a conversation.
     """
 
     verdict: Verdict
@@ -281,6 +281,7 @@ class Report:
     graded: float | None = None
     fed_score: float | None = field(default=None, metadata=OPTIONAL)
     missing: tuple[Evidence, ...] = field(default=(), metadata=OPTIONAL)
+    languages: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     messages: tuple[MessageReport, ...] = field(default=(), metadata=OPTIONAL)
     schema_version: int = SCHEMA_VERSION
 

@@ -53,6 +53,7 @@ class Finished:
     extractor: Extractor | None = None
     draft: Draft | None = None
     fed_score: float | None = None
+    languages: tuple[str, ...] = ()
 
 
 def conclude(finished: Finished, config: Configuration) -> Report:
@@ -86,6 +87,7 @@ def conclude(finished: Finished, config: Configuration) -> Report:
         citations=citation_scores(claims),
         graded=graded_score(claims),
         fed_score=finished.fed_score,
+        languages=finished.languages,
     )
 
 

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from halldetect.reading.document import Document, Span
+from halldetect.reading.words import count_words
 
 # Shorter sentences, such as "Yes." or "Not included.", have no meaning without their context.
 MIN_WORDS = 3
 _SIGNS = {"'": "‘’‚‛", '"': "“”„‟«»", "-": "‐‑‒–—―−"}
 _PLAIN = str.maketrans({sign: plain for plain, signs in _SIGNS.items() for sign in signs})
-_END = ".,;:! "
+_END = ".,;:! 。、।॥؟۔،؛"
 
 
 class Copies:
@@ -28,7 +29,7 @@ class Copies:
     def find(self, statement: str) -> tuple[int, Span] | None:
         """Return the document and the sentences that equal a statement; None without any."""
         wanted = _plain(statement).rstrip(_END)
-        if len(wanted.split()) < MIN_WORDS:
+        if count_words(wanted) < MIN_WORDS:
             return None
         for index, (document, text, starts, ends) in enumerate(self._documents):
             for first, start in enumerate(starts):
