@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
+from typing import NamedTuple
 
 from halldetect.reading.answers import abstains, answering
 from halldetect.reading.assertions import (
@@ -83,8 +84,7 @@ def read_units(
     return answering(_Reader(text, question, names).units(), question)
 
 
-@dataclass(frozen=True, slots=True)
-class _LineStart:
+class _LineStart(NamedTuple):
     """A line without the marks at its start; `item` is True for the first line of a list item."""
 
     text: TrackedText
@@ -94,8 +94,10 @@ class _LineStart:
 
     def cut(self, start: int) -> _LineStart:
         """Leave out the characters before `start`."""
+        if start == 0:
+            return self
         strong = [Span(span.start - start, span.end - start) for span in self.strong]
-        return replace(self, text=self.text.cut(start), strong=strong)
+        return self._replace(text=self.text.cut(start), strong=strong)
 
 
 class _Reader:
@@ -186,20 +188,20 @@ class _Reader:
         in_references = self._references
         definition = _DEFINITION.match(start.text.text)
         if definition is not None:
-            start, self._references = replace(start.cut(definition.end()), strong=[]), True
+            start, self._references = start.cut(definition.end())._replace(strong=[]), True
             if start.text.text.startswith(("http://", "https://", "<http")):
                 self._asides(replace(line, aside=(start.text,)))
                 return
         irony = _IRONY.search(start.text.text)
         if irony is not None:
-            start = replace(start, text=start.text.cut(0, irony.start()))
+            start = start._replace(text=start.text.cut(0, irony.start()))
         if irony is not None or line.struck:
             lead = LeadIn(TrackedText.added("false"))
         label, rest, lead = self._label(start, block, lead)
         named = label is not None and REFERENCES.fullmatch(strip_end(label).text) is not None
         self._references = self._references or named
         if rest.text:
-            self._sentences(replace(start, text=rest), block, lead)
+            self._sentences(start._replace(text=rest), block, lead)
         self._references = in_references or (named and not rest.text)
         self._asides(line)
 
@@ -210,20 +212,20 @@ class _Reader:
         strong = list(line.strong) if len(text.text) == len(line.text.text) else []
         item = bool(block.items) and first and block.first
         start = _LineStart(text, strong, item).cut(len(text.text) - len(text.text.lstrip()))
-        start = replace(start, text=start.text.stripped())
+        start = start._replace(text=start.text.stripped())
         if long := list(_WHITE_SPACE.finditer(start.text.text)):
             gaps = [Span(match.start() + 1, match.end()) for match in long]
-            start = replace(start, text=start.text.remove(gaps), strong=[])
+            start = start._replace(text=start.text.remove(gaps), strong=[])
         mark = _MARK.match(start.text.text)
         if mark is not None:
-            start = replace(start.cut(mark.end()), item=True)
+            start = start.cut(mark.end())._replace(item=True)
         if start.item and block.number is not None and first:
-            start = replace(start, text=self._numbered(block.number, start.text))
+            start = start._replace(text=self._numbered(block.number, start.text))
         box = _BOX.match(start.text.text) if start.item else None
         if box is not None:
             ticked = (box["ticked"] or box["sign"] or " ").strip() in _TICKED
             problem = None if ticked else _UNTICKED
-            start = replace(start, text=start.text.cut(box.end()), problem=problem)
+            start = start._replace(text=start.text.cut(box.end()), problem=problem)
         return start
 
     def _label(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 # Letters, digits, and the combining and invisible characters that occur inside words.
 _IN_WORD = r"[\w\u00ad\u0300-\u036f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
@@ -130,8 +130,7 @@ FOREIGN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of a text; `norm` is the form used for comparison."""
 
     norm: str
