@@ -1,7 +1,7 @@
-"""Faults around the service, one after the other; `benchmarks.soak` runs them after its load.
+"""Faults around the service, each with its own service and the verifier of the tests.
 
-Every fault has its own service with the verifier of the tests. A fault returns its figures and,
-in `problems`, a line for whatever was lost, hung, or answered in a way that it must not be.
+A fault returns its figures and, in `problems`, a line for whatever was lost, hung, or answered in a
+way that it must not be. `benchmarks.soak` runs them after its load.
 """
 
 from __future__ import annotations

@@ -34,9 +34,11 @@ NOT_RUN = {
     "halldetect serve": "does not end: test_service_starts",
     "halldetect batch 's3://": "needs an account and a cluster",
     "halldetect batch answers.jsonl results.jsonl --engine ray": "tests/batch/test_ray.py",
+    "halldetect bench ablate": "takes minutes: tests/bench/methods/test_ablation.py",
+    "halldetect bench reproduce": "takes minutes: tests/bench/test_reproduction.py",
     "halldetect bench report benchmarks/results/bench": "tests/docs/test_results.py",
 }
-REAL = ("halldetect bench ", "halldetect demo")
+REAL = ("halldetect bench run", "halldetect demo")
 SHELL, PYTHON = all_examples("sh"), all_examples("python")
 SERVE = [line for example in SHELL for line in example.lines if line.startswith("halldetect serve")]
 
@@ -75,8 +77,9 @@ def check(example: Example, folder: Path) -> None:
     printed = run_shell(example, tuple(NOT_RUN))
     if example.output is not None:
         assert normalised(printed) == normalised(example.output)
-    for option, name in re.findall(r"(--html|--output|--sarif|--report|-o) (\S+)", example.code):
-        assert (folder / name).exists(), (option, name)
+    for line in example.lines:
+        for name in re.findall(r"(?:--html|--output|--sarif|--report|-o) (\S+)", line):
+            assert line.startswith(tuple(NOT_RUN)) or (folder / name).exists(), line
 
 
 @pytest.mark.parametrize("example", [e for e in SHELL if runs(e) and not is_slow(e)], ids=str)
@@ -87,7 +90,9 @@ def test_commands_run(example: Example, here: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", [e for e in SHELL if is_slow(e)], ids=str)
-def test_commands_run_with_real_weights(example: Example, here: Path) -> None:
+def test_slow_commands_run(example: Example, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "demo" not in example.code:
+        use_overlap_verifier(monkeypatch)
     check(example, here)
 
 

@@ -8,10 +8,9 @@
 An adapter is a set of tensors `layers.N.MAP.A` (rank x inputs) and `layers.N.MAP.B` (outputs x
 rank), added as B(Ax). A `.safetensors` file holds float16; a `.lora8` file holds 8-bit numbers with
 one float16 scale for each 64 of them, A and the transposed B row by row. Its values are
-float16(integer x scale) everywhere. No lossless code is much shorter than the deflate of a wheel:
-the numbers have 7.6 bits of entropy. A smaller largest integer (`--top`) makes them shorter there:
-the adapter of the package takes 27.2 MB with 127, 23.8 with 63, 22.4 with 47, and its products
-change by 1.7 % and 2.3 %.
+float16(integer x scale) everywhere. The numbers have 7.6 bits of entropy, which the deflate of a
+wheel almost reaches. A smaller largest integer (`--top`) makes them shorter there: the adapter of
+the package takes 27.2 MB with 127, 23.8 with 63 (products change by 1.7 %), 22.4 with 47 (2.3 %).
 """
 
 from __future__ import annotations
@@ -178,12 +177,10 @@ def main() -> None:
     soup.add_argument("out", type=Path)
     soup.add_argument("adapters", nargs="+", metavar="ADAPTER[=WEIGHT]")
     prune = commands.add_parser("prune", help="cut to a rank")
-    prune.add_argument("adapter", type=Path)
-    prune.add_argument("out", type=Path)
     again = commands.add_parser("round", help="round an adapter of any suffix, once more")
-    again.add_argument("adapter", type=Path)
-    again.add_argument("out", type=Path)
     for command in (prune, again):
+        command.add_argument("adapter", type=Path)
+        command.add_argument("out", type=Path)
         command.add_argument("--top", type=int, default=TOP, choices=range(1, TOP + 1), metavar="N")
     for command, rank in ((soup, 64), (prune, 24)):
         command.add_argument("--rank", type=int, default=rank)

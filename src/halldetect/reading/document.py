@@ -70,9 +70,8 @@ class TrackedText(NamedTuple):
         """Strip white space, or any of `characters`, from both ends."""
         right = self.text.rstrip(characters)
         content = right.lstrip(characters)
-        if len(content) == len(self.text):
-            return self
-        return self.cut(len(right) - len(content), len(right))
+        start, end = len(right) - len(content), len(right)
+        return self if end - start == len(self.text) else self.cut(start, end)
 
     def remove(self, spans: Iterable[Span]) -> TrackedText:
         """Leave out the characters of spans, which are in order and do not overlap."""
