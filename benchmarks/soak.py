@@ -34,7 +34,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from benchmarks.batch import made_rows
-from benchmarks.faults import run_faults
+from benchmarks.faults import run_faults, works
 from benchmarks.machine import processor
 from benchmarks.serve import megabytes
 from halldetect_serve.settings import Limits
@@ -189,13 +189,8 @@ def sample(service: Running, began: float) -> dict[str, Any]:
     for name, pid in (("http", service.process.pid), ("worker", service.worker())):
         sizes = process_sizes(pid)
         noted |= {f"{name}_mb": sizes[0], f"{name}_files": sizes[1], f"{name}_threads": sizes[2]}
-    metrics = httpx.get(f"{service.url}/metrics", timeout=30).text
-    for name in ("queued", "running"):
-        if found := re.search(
-            rf"^halldetect_\w*{name}(?:\{{.*\}})? ([\d.]+)$", metrics, re.MULTILINE
-        ):
-            noted[name] = float(found[1])
-    return noted
+    numbers = service.worker_numbers()
+    return noted | {name: numbers[name] for name in ("queued", "running")}
 
 
 def watch(service: Running, minutes: float) -> list[dict[str, Any]]:
@@ -276,16 +271,14 @@ def main() -> None:
             traffic.stop()
             time.sleep(QUIET_SECONDS)
             after = sample(service, time.monotonic())
-            row = made_rows(1, 4)[0]
-            body = {"source": row["source"], "response": row["response"]}
-            works = httpx.post(f"{service.url}/v1/check", json=body, timeout=60).status_code == 200
+            works_after = works(service)
     half = 60 * arguments.minutes / 2
     result: dict[str, Any] = {
         "command": f"python -m benchmarks.soak --minutes {arguments.minutes:g}",
         "machine": {"processor": processor(), "cores": os.cpu_count(), "load_before": load},
         "before": before,
         "after": after,
-        "works_after": works,
+        "works_after": works_after,
         "growth_second_half": growth([item for item in samples if item["seconds"] > half + 30]),
         "answers_mixed_up": traffic.mixed_up,
         "statuses": {name: dict(found) for name, found in traffic.statuses.items()},

@@ -29,7 +29,6 @@ from training.leaks import read
 SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
 SHORT_DEV = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto-val")
 LONG_DEV = ("dev-qa", "dev-summary", "dev-records", "dev-long")
-TEST = ("test-qa", "test-summary", "data2txt", "data2txt-lines", "clearfacts")
 SUITES = ("cases", "checks", "everyday", "contexts", "recombined")
 LONGEST = 12_000  # tokens of a source that is judged whole
 LENGTHS_TRIED = tuple(round(0.1 * step, 1) for step in range(11))

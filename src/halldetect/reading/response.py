@@ -7,9 +7,9 @@ statements, `lead_ins` joins headings, labels and table headers to the text afte
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import NamedTuple
 
 from halldetect.reading.answers import abstains, answering
@@ -94,8 +94,6 @@ class _LineStart(NamedTuple):
 
     def cut(self, start: int) -> _LineStart:
         """Leave out the characters before `start`."""
-        if start == 0:
-            return self
         strong = [Span(span.start - start, span.end - start) for span in self.strong]
         return self._replace(text=self.text.cut(start), strong=strong)
 
@@ -116,9 +114,7 @@ class _Reader:
         self._references = False
         self._in_list = False
         self._last_number = 0
-        self._blocks_of_item: dict[int, int] = {}
-        for item in chain.from_iterable(block.items for block in self._blocks):
-            self._blocks_of_item[item] = self._blocks_of_item.get(item, 0) + 1
+        self._blocks_of_item = Counter(item for block in self._blocks for item in block.items)
 
     def units(self) -> tuple[Unit, ...]:
         """Return the units; most lead-ins that all their items repeat are judged only there."""

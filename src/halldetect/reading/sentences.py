@@ -13,6 +13,7 @@ from halldetect.reading.normalise import normalised
 # Every character that ends a line for str.splitlines().
 _LINE_ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 LINE_END = re.compile(f"[{_LINE_ENDS}]+")
+_CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _LINE = re.compile(rf"\S(?:[^{_LINE_ENDS}]*\S)?")
 # A line without these inside it, but for a list mark, is one sentence.
 _STOP_INSIDE = re.compile("[.!?…。！？｡।॥؟۔።].")
@@ -78,12 +79,8 @@ def lines(text: str) -> Iterator[Span]:
 
 def trimmed(text: str, start: int, end: int) -> Span | None:
     """Return the range without white space at its ends; None if nothing is left."""
-    piece = text[start:end]
-    stripped = piece.strip()
-    if not stripped:
-        return None
-    start += len(piece) - len(piece.lstrip())
-    return Span(start, start + len(stripped))
+    content = _CONTENT.search(text, start, end)
+    return None if content is None else Span(content.start(), content.end())
 
 
 def _sentences_of_line(text: str, line: Span) -> list[Span]:
