@@ -29,7 +29,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.knowledge": (850, None),
     "halldetect.large": (1290, None),
     "halldetect.models": (1170, None),
-    "halldetect.reading": (4270, None),
+    "halldetect.reading": (4280, None),
     "halldetect.render": (1580, None),
     "halldetect.repair": (1080, None),
     "halldetect.report": (820, None),

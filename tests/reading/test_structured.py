@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -138,3 +140,21 @@ def test_any_records_are_read_in_order(text: str) -> None:
     places = document.sentences
     assert all(0 <= span.start < span.end <= len(text) for span in places)
     assert all(a.end <= b.start for a, b in pairwise(places))
+
+
+@pytest.mark.parametrize(
+    "form", [lambda turns: turns, lambda turns: {"messages": turns}, lambda turns: turns[2:]]
+)
+def test_own_turns_of_a_chat_are_no_evidence(form: Callable[[list[Any]], Any]) -> None:
+    turns = [
+        {"role": "system", "content": "The bridge opened in 1932."},
+        {"role": "user", "content": "What colour is it?"},
+        {"role": "assistant", "content": "It was painted green in 1950.", "tool_calls": [{"a": 1}]},
+    ]
+    whole = json.dumps(form(turns))
+    lines = "\n".join(json.dumps(turn) for turn in turns)
+    for text in (whole, lines):
+        read = read_source(text)
+        said = " ".join(read.readable(span) for span in read.sentences)
+        assert "green" not in said
+        assert ("1932" in said) == ("1932" in text)
