@@ -1,13 +1,14 @@
-"""Faults around the service, one after the other; `benchmarks.soak` runs them after its load.
+"""Faults around the service, each with its own service and the verifier of the tests.
 
-Every fault has its own service with the verifier of the tests. A fault returns its figures and,
-in `problems`, a line for whatever was lost, hung, or answered in a way that it must not be.
+A fault returns its figures and, in `problems`, a line for whatever was lost, hung, or answered in a
+way that it must not be. `benchmarks.soak` runs them after its load.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import random
 import resource
 import signal
 import socket
@@ -162,17 +163,18 @@ def _damaged(folder: str, name: str, damage: Callable[[Path], None]) -> Found:
     with serving(*options) as service:
         kept = stored(service, 30, "Boat")
     damage(path)
-    found, outcome = [], "served"
+    found, outcome, kept_after = [], "served", 0
     try:
         with serving(*options) as service:
             found += [] if works(service) else ["no check works"]
-            stored(service, 3, "New")
+            kept_after = len(stored(service, 3, "New"))
             said = service.said()
     except AssertionError as error:
         outcome, said = "refused at the start", str(error)
     # The command prints an error of ours in one line; the service of the tests does not catch it.
     ours = "halldetect.errors." in said.strip().rpartition("\n")[2]
     found += ["a traceback"] if "Traceback" in said and not ours else []
+    found += ["the store was not damaged"] if kept_after else []
     return {"kept_before": len(kept), "outcome": outcome, "problems": found}
 
 
@@ -193,15 +195,39 @@ def read_only(folder: str) -> Found:
     return _damaged(folder, "readonly", damage)
 
 
+def _overwrite(path: Path, start: int, end: int) -> None:
+    """Write random bytes over a range of a store; fail if SQLite finds nothing wrong."""
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(random.Random(36).randbytes(end - start))
+    with suppress(sqlite3.DatabaseError), sqlite3.connect(path) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() != ("ok",), "still sound"
+
+
 def corrupted(folder: str) -> Found:
-    """Overwrite the middle of the store."""
+    """Overwrite the first half of the store, but for its header, between two services."""
+    return _damaged(
+        folder, "corrupted", lambda path: _overwrite(path, 4096, path.stat().st_size // 2)
+    )
 
-    def damage(path: Path) -> None:
-        data = bytearray(path.read_bytes())
-        data[4096 : len(data) // 2] = os.urandom(len(data) // 2 - 4096)
-        path.write_bytes(data)
 
-    return _damaged(folder, "corrupted", damage)
+def corrupted_while_serving(folder: str) -> Found:
+    """Overwrite the second half of a store in use: checks continue, no answer is a status 500."""
+    path = Path(folder) / "used.db"
+    options = ("--store", "--database", f"sqlite:///{path}", "--rate", "0")
+    with serving(*options) as service, service.client() as client:
+        kept = stored(service, 30, "Boat")
+        with sqlite3.connect(path) as database:  # the pages may still be in the journal
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        _overwrite(path, path.stat().st_size // 2, path.stat().st_size)
+        paths = ["/v1/reports", "/v1/reports?search=ferry", *(f"/v1/reports/{i}" for i in kept)]
+        statuses = Counter(str(client.get(item).status_code) for item in paths)
+        kept_after = len(stored(service, 3, "New"))
+        found = [f"status {name}" for name in set(statuses) - {"200", "503"}]
+        found += [] if statuses["503"] else ["nothing failed: the store was not damaged"]
+        found += [] if works(service) else ["no check works"]
+        found += ["a traceback"] if "Traceback" in service.said() else []
+    return {"statuses": dict(statuses), "kept_after": kept_after, "problems": found}
 
 
 def two_servers(folder: str) -> Found:
@@ -220,7 +246,7 @@ def two_servers(folder: str) -> Found:
 
 FAULTS = (
     connections, slow_and_leaving, worker_killed, server_killed, disk_full, read_only, corrupted,
-    two_servers,
+    corrupted_while_serving, two_servers,
 )  # fmt: skip
 
 

@@ -14,12 +14,11 @@ import pytest
 
 from halldetect.cli import build_parser, main
 from halldetect.integrations.pytest_plugin import assert_grounded
-from halldetect_serve.schemas import CheckRequest
+from tests.support.doc_examples import PAGES
 from tests.support.fakes import use_overlap_verifier
 from tests.support.paths import ROOT
 
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 SEPARATORS = {"&&", ";", "|", "&"}
 
 
@@ -101,11 +100,6 @@ def _run_test(test: Callable[..., None]) -> None:
     cases = [dict(zip(mark.args[0], case, strict=True)) for mark in marks for case in mark.args[1]]
     for case in cases or [{}]:
         test(grounded=assert_grounded, **case)
-
-
-def test_a_request_of_the_service_page_is_valid() -> None:
-    (body,) = re.findall(r"-d '(\{.*\})'", (ROOT / "docs" / "serve.md").read_text(encoding="utf-8"))
-    CheckRequest.model_validate_json(body)
 
 
 def test_the_readme_with_real_weights(capsys: pytest.CaptureFixture[str]) -> None:

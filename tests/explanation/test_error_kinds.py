@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from benchmarks.error_kinds import kind_of, minimal_pairs
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.report import ErrorKind
+from tests.support.paths import ROOT
 
 TOWER = "The tower of Kell was built in 1875 by Olaf Berg and is 40 metres tall."
 
@@ -110,3 +113,16 @@ def test_kinds_of_minimal_pairs_are_right() -> None:
     assert sum(right) / len(right) >= 0.85
     for kinds in given.values():
         assert kinds.count(False) <= 1
+
+
+def test_every_kind_is_right_in_four_of_five_labelled_cases() -> None:
+    sets = json.loads((ROOT / "benchmarks" / "results" / "error_kinds.json").read_text())["rules"]
+    counts: dict[str, list[tuple[int, int]]] = {}
+    for found in sets.values():
+        for kind, (right, given) in found["by_rule"]["precision_by_kind"].items():
+            counts.setdefault(kind, []).append((right, given))
+    exact = {ErrorKind.QUOTATION, ErrorKind.IDENTIFIER}  # compared letter by letter
+    assert set(counts) == {str(kind) for kind in set(ErrorKind) - exact}
+    for kind, pairs in counts.items():
+        right, given = (sum(numbers) for numbers in zip(*pairs, strict=True))
+        assert right >= 0.8 * given, kind

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -148,3 +150,21 @@ def test_label_once_per_value() -> None:
     assert read.readable(Span(0, len(text))) == whole
     later = Span(text.index("Slow"), text.index(', "stars'))
     assert read.readable(later) == "review: Slow service.\nWe came back."
+
+
+@pytest.mark.parametrize(
+    "form", [lambda turns: turns, lambda turns: {"messages": turns}, lambda turns: turns[2:]]
+)
+def test_own_turns_of_a_chat_are_no_evidence(form: Callable[[list[Any]], Any]) -> None:
+    turns = [
+        {"role": "system", "content": "The bridge opened in 1932."},
+        {"role": "user", "content": "What colour is it?"},
+        {"role": "assistant", "content": "It was painted green in 1950.", "tool_calls": [{"a": 1}]},
+    ]
+    whole = json.dumps(form(turns))
+    lines = "\n".join(json.dumps(turn) for turn in turns)
+    for text in (whole, lines):
+        read = read_source(text)
+        said = " ".join(read.readable(span) for span in read.sentences)
+        assert "green" not in said
+        assert ("1932" in said) == ("1932" in text)

@@ -1,13 +1,16 @@
 """Adapters of the large verifier: read, average, prune, round to 8 bits.
 
     python -m training.large.adapter soup OUT.safetensors ADAPTER[=WEIGHT] ... [--rank 64]
-    python -m training.large.adapter prune ADAPTER OUT.lora8 --rank 24
+    python -m training.large.adapter prune ADAPTER OUT.lora8 --rank 24 [--top 45]
+    python -m training.large.adapter round ADAPTER OUT.lora8 --top 45
     python -m training.large.adapter ship ADAPTER.lora8 OUT.lora8 --base-sha256 DIGEST
 
 An adapter is a set of tensors `layers.N.MAP.A` (rank x inputs) and `layers.N.MAP.B` (outputs x
 rank), added as B(Ax). A `.safetensors` file holds float16; a `.lora8` file holds 8-bit numbers with
 one float16 scale for each 64 of them, A and the transposed B row by row. Its values are
-float16(integer x scale) everywhere.
+float16(integer x scale) everywhere. The numbers have 7.6 bits of entropy, which the deflate of a
+wheel almost reaches. A smaller largest integer (`--top`) makes them shorter there: the adapter of
+the package takes 27.2 MB with 127, 23.8 with 63 (products change by 1.7 %), 22.4 with 47 (2.3 %).
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import torch
 from torch import Tensor
 
 ROUNDED = ".lora8"
-# Numbers that share a scale, and the largest integer.
+# Numbers that share a scale, and the largest integer by default.
 RUN, TOP = 64, 127
 Adapter = dict[str, Tensor]
 
@@ -37,27 +40,27 @@ def read(path: Path) -> Adapter:
     return {name: value.float() for name, value in tensors.items()}
 
 
-def write(path: Path, tensors: Adapter) -> None:
-    """Write a file atomically, in the format of its suffix."""
+def write(path: Path, tensors: Adapter, top: int = TOP) -> None:
+    """Write a file atomically, in the format of its suffix; `top` is the largest integer."""
     from safetensors.torch import save_file
 
     partial = path.with_name(path.name + ".partial")
     if path.suffix == ROUNDED:
-        save_file(_rounded(tensors), partial)
+        save_file(_rounded(tensors, top), partial)
     else:
         half = {name: value.cpu().half().contiguous() for name, value in tensors.items()}
         save_file(half, partial)
     partial.rename(path)
 
 
-def _rounded(tensors: Adapter) -> Adapter:
+def _rounded(tensors: Adapter, top: int) -> Adapter:
     found = {}
     for name, value in tensors.items():
         rows = (value.T if name.endswith(".B") else value).detach().cpu().float()
         runs = rows.reshape(rows.shape[0], -1, math.gcd(rows.shape[1], RUN))
         # The scale is rounded first, so that the numbers fit the stored scale.
-        scale = (runs.abs().amax(-1) / TOP).half().clamp(min=6e-8)
-        numbers = (runs / scale.float()[:, :, None]).round().clamp(-TOP, TOP)
+        scale = (runs.abs().amax(-1) / top).half().clamp(min=6e-8)
+        numbers = (runs / scale.float()[:, :, None]).round().clamp(-top, top)
         numbers = numbers.to(torch.int8).reshape(rows.shape)
         found[name] = numbers.contiguous()
         found[f"{name}.scale"] = scale.contiguous()
@@ -164,8 +167,11 @@ def main() -> None:
     soup.add_argument("out", type=Path)
     soup.add_argument("adapters", nargs="+", metavar="ADAPTER[=WEIGHT]")
     prune = commands.add_parser("prune", help="cut to a rank")
-    prune.add_argument("adapter", type=Path)
-    prune.add_argument("out", type=Path)
+    again = commands.add_parser("round", help="round an adapter of any suffix, once more")
+    for command in (prune, again):
+        command.add_argument("adapter", type=Path)
+        command.add_argument("out", type=Path)
+        command.add_argument("--top", type=int, default=TOP, choices=range(1, TOP + 1), metavar="N")
     for command, rank in ((soup, 64), (prune, 24)):
         command.add_argument("--rank", type=int, default=rank)
         command.add_argument("--each", action="store_true", help="the same rank for every map")
@@ -184,7 +190,9 @@ def main() -> None:
         cut = combined(
             [read(options.adapter)], options.rank, uniform=options.each, device=options.device
         )
-        write(options.out, cut)
+        write(options.out, cut, options.top)
+    elif options.command == "round":
+        write(options.out, read(options.adapter), options.top)
     else:
         ship(options.adapter, options.out, options.base_sha256)
 

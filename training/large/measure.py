@@ -30,7 +30,6 @@ from training.leaks import read
 SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
 SHORT_DEV = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto-val")
 LONG_DEV = ("dev-qa", "dev-summary", "dev-records", "dev-long")
-TEST = ("test-qa", "test-summary", "data2txt", "data2txt-lines", "clearfacts")
 SUITES = ("cases", "checks", "everyday", "contexts", "recombined")
 MEMERAG = ("memerag_en", "memerag_de", "memerag_es", "memerag_fr", "memerag_hi")
 LONGEST = 12_000  # tokens of a source that is judged whole

@@ -55,6 +55,9 @@ _NUMBERED = frozenset(
     "stage level item tip reason way thing lesson slide page paragraph q1 q2 q3 q4 h1 h2 quarter "
     "year edition volume question".split()
 )
+_PARTS = _LABELS | _NUMBERED
+_STATING = AUXILIARIES | SUBJECTS | NEGATIONS | FOREIGN
+_JOINING = COORDINATORS | PREPOSITIONS
 _PARTICIPLES = frozenset(
     "sunk broken stolen drunk written taken given driven hidden frozen eaten beaten shaken sworn "
     "torn worn woven chosen forgotten grown known shown thrown flown begun done gone seen swum "
@@ -183,9 +186,10 @@ def could_assert(content: str, reason: str) -> bool:
         content = re.sub(r"[\W_]+|%20", " ", content)
     elif reason == "mark-up":
         content = _TAG_PART.sub(" ", content)
-    norms = [word.norm for word in words(content)]
+    sequence = words(content)
+    norms = [word.norm for word in sequence]
     spelled_number = not NUMBER_WORDS.isdisjoint(norms)
-    number = spelled_number or any(word.numeric for word in words(content))
+    number = spelled_number or any(word.numeric for word in sequence)
     if reason == "a question":
         presupposes = number or len(norms) >= _MIN_PRESUPPOSING
         return presupposes and _TO_READER.isdisjoint(norms)
@@ -243,7 +247,7 @@ def _may_state(content: str) -> bool:
     value = _VALUE.match(content)
     if value is not None:
         named = [word.norm for word in words(value[1])]
-        if not all(norm in _LABELS | _NUMBERED or norm.isdigit() for norm in named):
+        if not all(norm in _PARTS or norm.isdigit() for norm in named):
             return True
         content = value[2]
     sequence = words(content)
@@ -257,7 +261,7 @@ def _may_state(content: str) -> bool:
             return True
         if not norm[0].isalpha() or not _LATIN.match(norm):
             return True
-        if norm in AUXILIARIES | SUBJECTS | NEGATIONS | FOREIGN:
+        if norm in _STATING:
             return True
         if position == 0:
             continue
@@ -271,7 +275,7 @@ def _numbers_part(sequence: Sequence[Word], position: int) -> bool:
     year = _YEAR.fullmatch(sequence[position].norm) is not None
     before = position - (3 if year else 1)
     near = [word.norm for word in sequence[max(before, 0) : position + 2]]
-    return any(norm in _LABELS | _NUMBERED for norm in near)
+    return not _PARTS.isdisjoint(near)
 
 
 def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
@@ -284,8 +288,7 @@ def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
     if may_be_verb(norm) and (norm.endswith("s") or sequence[position - 1].norm.endswith("s")):
         return True
     after = sequence[position + 1] if position + 1 < len(sequence) else None
-    linking = norm in COORDINATORS | PREPOSITIONS | ARTICLES
-    if after is None or linking or after.norm in COORDINATORS | PREPOSITIONS:
+    if after is None or norm in _JOINING | ARTICLES or after.norm in _JOINING:
         return False
     # "Ann beats Olaf", "Ann lit the lamp", "Ann smuggling rum": a word followed by an object
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 INSERTED = -1
 
@@ -28,8 +29,7 @@ class Span:
         return self.end - self.start
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedText:
+class TrackedText(NamedTuple):
     """A text made from a raw text by leaving out, replacing or adding characters.
 
     Attributes:
@@ -68,8 +68,10 @@ class TrackedText:
 
     def stripped(self, characters: str | None = None) -> TrackedText:
         """Strip white space, or any of `characters`, from both ends."""
-        left = len(self.text) - len(self.text.lstrip(characters))
-        return self.cut(left, max(left, len(self.text.rstrip(characters))))
+        right = self.text.rstrip(characters)
+        content = right.lstrip(characters)
+        start, end = len(right) - len(content), len(right)
+        return self if end - start == len(self.text) else self.cut(start, end)
 
     def remove(self, spans: Iterable[Span]) -> TrackedText:
         """Leave out the characters of spans, which are in order and do not overlap."""

@@ -7,9 +7,10 @@ statements, `lead_ins` joins headings, labels and table headers to the text afte
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import replace
+from typing import NamedTuple
 
 from halldetect.reading.answers import abstains, answering
 from halldetect.reading.assertions import (
@@ -88,8 +89,7 @@ def read_units(
     return answering(_Reader(text, question, names, english).units(), question, english=english)
 
 
-@dataclass(frozen=True, slots=True)
-class _LineStart:
+class _LineStart(NamedTuple):
     """A line without the marks at its start; `item` is True for the first line of a list item."""
 
     text: TrackedText
@@ -100,7 +100,7 @@ class _LineStart:
     def cut(self, start: int) -> _LineStart:
         """Leave out the characters before `start`."""
         strong = [Span(span.start - start, span.end - start) for span in self.strong]
-        return replace(self, text=self.text.cut(start), strong=strong)
+        return self._replace(text=self.text.cut(start), strong=strong)
 
 
 class _Reader:
@@ -122,9 +122,7 @@ class _Reader:
         self._references = False
         self._in_list = False
         self._last_number = 0
-        self._blocks_of_item: dict[int, int] = {}
-        for item in chain.from_iterable(block.items for block in self._blocks):
-            self._blocks_of_item[item] = self._blocks_of_item.get(item, 0) + 1
+        self._blocks_of_item = Counter(item for block in self._blocks for item in block.items)
 
     def units(self) -> tuple[Unit, ...]:
         """Return the units; most lead-ins that all their items repeat are judged only there."""
@@ -194,20 +192,20 @@ class _Reader:
         in_references = self._references
         definition = _DEFINITION.match(start.text.text)
         if definition is not None:
-            start, self._references = replace(start.cut(definition.end()), strong=[]), True
+            start, self._references = start.cut(definition.end())._replace(strong=[]), True
             if start.text.text.startswith(("http://", "https://", "<http")):
                 self._asides(replace(line, aside=(start.text,)))
                 return
         irony = _IRONY.search(start.text.text)
         if irony is not None:
-            start = replace(start, text=start.text.cut(0, irony.start()))
+            start = start._replace(text=start.text.cut(0, irony.start()))
         if irony is not None or line.struck:
             lead = LeadIn(TrackedText.added("false"))
         label, rest, lead = self._label(start, block, lead)
         named = label is not None and REFERENCES.fullmatch(strip_end(label).text) is not None
         self._references = self._references or named
         if rest.text:
-            self._sentences(replace(start, text=rest), block, lead)
+            self._sentences(start._replace(text=rest), block, lead)
         self._references = in_references or (named and not rest.text)
         self._asides(line)
 
@@ -218,20 +216,20 @@ class _Reader:
         strong = list(line.strong) if len(text.text) == len(line.text.text) else []
         item = bool(block.items) and first and block.first
         start = _LineStart(text, strong, item).cut(len(text.text) - len(text.text.lstrip()))
-        start = replace(start, text=start.text.stripped())
+        start = start._replace(text=start.text.stripped())
         if long := list(_WHITE_SPACE.finditer(start.text.text)):
             gaps = [Span(match.start() + 1, match.end()) for match in long]
-            start = replace(start, text=start.text.remove(gaps), strong=[])
+            start = start._replace(text=start.text.remove(gaps), strong=[])
         mark = _MARK.match(start.text.text)
         if mark is not None:
-            start = replace(start.cut(mark.end()), item=True)
+            start = start.cut(mark.end())._replace(item=True)
         if start.item and block.number is not None and first:
-            start = replace(start, text=self._numbered(block.number, start.text))
+            start = start._replace(text=self._numbered(block.number, start.text))
         box = _BOX.match(start.text.text) if start.item else None
         if box is not None:
             ticked = (box["ticked"] or box["sign"] or " ").strip() in _TICKED
             problem = None if ticked else _UNTICKED
-            start = replace(start, text=start.text.cut(box.end()), problem=problem)
+            start = start._replace(text=start.text.cut(box.end()), problem=problem)
         return start
 
     def _label(

@@ -11,7 +11,12 @@ from halldetect.reading.document import Document, Span, TrackedText
 from halldetect.reading.normalise import normalised
 
 # Every character that ends a line for str.splitlines().
-LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+_LINE_ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+LINE_END = re.compile(f"[{_LINE_ENDS}]+")
+_CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
+_LINE = re.compile(rf"\S(?:[^{_LINE_ENDS}]*\S)?")
+# A line without these inside it, but for a list mark, is one sentence.
+_STOP_INSIDE = re.compile("[.!?…。！？｡।॥؟۔።].")
 # Full stops that need no space after them; nupunkt knows only the Latin ones.
 _WIDE_STOP = re.compile("[。！？｡।॥؟۔።]+[\"'”’»」』）)\\]]*")
 # nupunkt's list of abbreviations, learned from legal and scanned texts, contains thousands of
@@ -83,28 +88,20 @@ def sentences(text: str) -> tuple[Span, ...]:
 
 def lines(text: str) -> Iterator[Span]:
     """Yield the non-empty lines, without surrounding white space."""
-    start = 0
-    for match in LINE_END.finditer(text):
-        line = trimmed(text, start, match.start())
-        if line is not None:
-            yield line
-        start = match.end()
-    line = trimmed(text, start, len(text))
-    if line is not None:
-        yield line
+    for match in _LINE.finditer(text):
+        yield Span(match.start(), match.end())
 
 
 def trimmed(text: str, start: int, end: int) -> Span | None:
     """Return the range without white space at its ends; None if nothing is left."""
-    piece = text[start:end]
-    stripped = piece.strip()
-    if not stripped:
-        return None
-    start += len(piece) - len(piece.lstrip())
-    return Span(start, start + len(stripped))
+    content = _CONTENT.search(text, start, end)
+    return None if content is None else Span(content.start(), content.end())
 
 
 def _sentences_of_line(text: str, line: Span) -> list[Span]:
+    mark = _MARK_ALONE.match(text, line.start, line.end)
+    if _STOP_INSIDE.search(text, mark.end() if mark else line.start, line.end) is None:
+        return [line]
     content = line.cut(text)
     ends = set(_ends(content))
     for stop in (_WIDE_STOP, _AFTER_UNIT, _ARABIC_STOP):

@@ -73,7 +73,7 @@ def _read_visible(text: str) -> Document:
 
 def _read(text: str) -> Document:
     speakers = _speakers(text)
-    records = None if speakers else read_records(text)
+    records = None if speakers else read_records(text, evidence=True)
     if records is not None:
         places, said = zip(*records, strict=True)
         return Document(text, tuple(places), readings=tuple(said) if any(said) else ())

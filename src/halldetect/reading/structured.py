@@ -40,9 +40,9 @@ MIN_FIELDS = 3
 _SPACE = re.compile(r"\s*")
 
 
-def read_records(text: str) -> list[Statement] | None:
-    """Return the statements of a text of records; None for any other text."""
-    found = _read_json(text) or _read_csv(text) or _read_fields(text)
+def read_records(text: str, *, evidence: bool = False) -> list[Statement] | None:
+    """Return the statements of records, as `evidence` without an assistant's turns, or None."""
+    found = _read_json(text, evidence) or _read_csv(text) or _read_fields(text)
     return found and [(at, None if said == at.cut(text) else said) for at, said in found]
 
 
@@ -92,7 +92,7 @@ def _joined(path: str, key: str) -> str:
 # JSON
 
 
-def _read_json(text: str) -> list[Statement] | None:
+def _read_json(text: str, evidence: bool) -> list[Statement] | None:
     """Read one JSON value, or several one after the other."""
     places: list[Span] = []
     found: list[_Field] = []
@@ -105,7 +105,7 @@ def _read_json(text: str) -> list[Statement] | None:
             places.append(Span(start, end))
             end = cast(re.Match[str], _SPACE.match(text, end)).end()
         for place in places:
-            reader = _JsonReader(text, place, found)
+            reader = _JsonReader(text, place, found, evidence)
             reader.read(reader.next(), "", place.start, None if len(places) == 1 else "")
     except (ValueError, RecursionError):
         return None
@@ -115,8 +115,9 @@ def _read_json(text: str) -> list[Statement] | None:
 class _JsonReader:
     """Appends the fields of a valid JSON value to `found`."""
 
-    def __init__(self, text: str, place: Span, found: list[_Field]) -> None:
+    def __init__(self, text: str, place: Span, found: list[_Field], evidence: bool) -> None:
         self._text = text
+        self._evidence = evidence
         self._tokens = _TOKEN.finditer(text, place.start, place.end)
         self._found = found
 
@@ -150,11 +151,17 @@ class _JsonReader:
         span = Span(start, token.end())
         if not names:
             self._found.append(_Field(span, path, "none"))
+        elif self._evidence and {"role", "content"} <= set(names) and self._is_own(path, first):
+            self._found[first:] = [_Field(span, path, "a turn of the assistant")]
         elif flat and len(span) <= MAX_RECORD and (array or list_path is not None):
             values = [_readable(item.text) for item in self._found[first:]]
             said = [f"{name} {value}".strip() for name, value in zip(names, values, strict=True)]
             whole = ", ".join(said) if array else _ended("; ".join(said))
             self._found[first:] = [_Field(span, path if array else list_path or "", whole)]
+
+    def _is_own(self, path: str, first: int) -> bool:
+        role = _joined(path, "role")
+        return any(item.path == role and item.text == "assistant" for item in self._found[first:])
 
 
 def _decoded(text: str, token: re.Match[str]) -> TrackedText:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 # Vowel signs of Arabic, Indic and Thai letters, which are not letters themselves.
 MARKS = (
@@ -138,8 +138,7 @@ FOREIGN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of a text; `norm` is the form used for comparison."""
 
     norm: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,27 @@ def test_eight_bits_change_little(tmp_path: Path) -> None:
     tensors = adapter.combined([made(5)], 4, uniform=False)
     adapter.write(tmp_path / "a.lora8", tensors)
     assert difference(tensors, adapter.read(tmp_path / "a.lora8")) < 0.02
+
+
+def test_smaller_numbers_take_less_space_in_a_wheel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from halldetect.large.adapter import read_adapter
+
+    tensors, paths = made(7, rank=64), {}
+    for top in (127, 45):
+        paths[top] = tmp_path / f"{top}.lora8"
+        adapter.write(tmp_path / "a.lora8", tensors)
+        words = ["adapter", "round", str(tmp_path / "a.lora8"), str(paths[top])]
+        monkeypatch.setattr(sys, "argv", [*words, "--top", str(top)])
+        adapter.main()
+    sizes = {top: len(zlib.compress(path.read_bytes())) for top, path in paths.items()}
+    assert sizes[45] < 0.85 * sizes[127]
+    assert difference(tensors, adapter.read(paths[45])) < 0.03
+    adapter.ship(paths[45], tmp_path / "out.lora8", "ab" * 32)
+    found = read_adapter(tmp_path / "out.lora8").tensors
+    for name, value in adapter.read(paths[45]).items():
+        torch.testing.assert_close(torch.from_numpy(found[name]), value, atol=0, rtol=0)
 
 
 def test_float16_files_are_read_back(tmp_path: Path) -> None:
