@@ -17,6 +17,7 @@ from guardrails.validator_base import (
 from halldetect.detector import Detector
 from halldetect.errors import ConfigurationError
 from halldetect.integrations.checker import Checker, documents, one_of
+from halldetect.render.phrases import wrong_line
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status
 
@@ -25,7 +26,7 @@ from halldetect.report import Report, Status
 class Grounded(Validator):
     """Passes texts that are faithful to `metadata["sources"]`.
 
-    A failure has a span for each claim that is not supported. Its `fix_value` is the text with
+    A failure has a span for each claim that is not supported, and for its wrong words. Its `fix_value` is the text with
     those claims corrected or removed (`Detector.repair`), if possible. A text that could not be
     checked fails, without a `fix_value`. `on_fail` is the action of Guardrails on a failure.
     """
@@ -44,9 +45,14 @@ class Grounded(Validator):
         if report.ok:
             return PassResult()
         spans = [
-            ErrorSpan(start=claim.span.start, end=claim.span.end, reason=claim_line(report, claim))
+            ErrorSpan(start=span.start, end=span.end, reason=reason)
             for claim in report.claims
-            if claim.span is not None and claim.status is not Status.SUPPORTED
+            if claim.status is not Status.SUPPORTED
+            for span, reason in [
+                (claim.span, claim_line(report, claim)),
+                *((word.span, wrong_line(word)) for word in claim.wrong),
+            ]
+            if span is not None
         ]
         return FailResult(
             error_message=str(report), fix_value=self._fixed(report), error_spans=spans

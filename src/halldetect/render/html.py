@@ -33,8 +33,9 @@ from halldetect.render.phrases import (
     score_line,
     summary,
     unchecked_lines,
+    wrong_line,
 )
-from halldetect.render.text_pieces import ClaimMark, Piece, parts, pieces
+from halldetect.render.text_pieces import ClaimMark, Piece, WordMark, claim_pieces, parts, pieces
 from halldetect.report import Report
 
 # The page of the service uses the same files.
@@ -130,7 +131,7 @@ def view(report: Report, passages: Passages | None = None) -> str:
         chips=[(state, STATE_SYMBOL[state], counts[state]) for state in STATES if counts[state]],
         claims=list(map(claim_row, items)),
         shown=_SHOWN_CARDS,
-        response=parts(report.response, _response_marks(report)),
+        response=parts(report.response, _response_marks(report), _word_marks(report)),
         documents=[
             (document_name(report, place), len(text), parts(text, marks))
             for place, (text, marks) in enumerate(
@@ -152,6 +153,7 @@ def claim_row(item: ShownClaim) -> dict[str, Any]:
         "symbol": STATE_SYMBOL[claim.status],
         "kind": "" if claim.error is None else str(claim.error.kind),
         "text": claim.text,
+        "pieces": claim_pieces(claim),
         "support": number(claim.support),
         "meaning": STATE_MEANING[claim.status],
         "remarks": [*reasons, *item.remarks],
@@ -184,7 +186,7 @@ def _page(
         unchecked=unchecked_lines(report),
         checked_at=checked_at,
         texts=_identities(report, record),
-        response=pieces(report.response, _response_marks(report)),
+        response=pieces(report.response, _response_marks(report), _word_marks(report)),
         documents=_documents(report, items),
         claims=list(map(claim_row, items)),
         facts=facts(report),
@@ -214,6 +216,15 @@ def _documents(report: Report, items: Iterable[ShownClaim]) -> list[tuple[str, l
 def _response_marks(report: Report) -> list[ClaimMark]:
     claims = enumerate(report.claims, 1)
     return [ClaimMark(claim.span, at, claim.status) for at, claim in claims if claim.span]
+
+
+def _word_marks(report: Report) -> list[WordMark]:
+    return [
+        WordMark(item.span, wrong_line(item, named=False))
+        for claim in report.claims
+        for item in claim.wrong
+        if item.span
+    ]
 
 
 def _source_marks(report: Report, items: Iterable[ShownClaim]) -> list[list[ClaimMark]]:

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from halldetect.reading.document import Span
-from halldetect.render.phrases import STATE_SYMBOL, STATES
-from halldetect.report import Status
+from halldetect.render.phrases import STATE_SYMBOL, STATES, wrong_line
+from halldetect.report import ClaimReport, Status
 
 # The browser lays out the parts of longer texts only when they come near the screen.
 _LONG_TEXT = 30_000
@@ -23,6 +23,13 @@ class ClaimMark(NamedTuple):
     status: Status
 
 
+class WordMark(NamedTuple):
+    """A place with wrong words, and a line about them."""
+
+    span: Span
+    note: str
+
+
 class Piece(NamedTuple):
     """A part of a text that the same claims cover, and the worst state of them.
 
@@ -30,6 +37,7 @@ class Piece(NamedTuple):
         numbers: the claims that cover it.
         begins: True if one of them begins here.
         ending: number, state and symbol of each claim that ends here.
+        note: what is wrong with these words; empty if nothing was found.
     """
 
     text: str
@@ -37,22 +45,48 @@ class Piece(NamedTuple):
     numbers: tuple[int, ...]
     begins: bool
     ending: list[tuple[int, Status, str]]
+    note: str = ""
 
 
-def pieces(text: str, marks: Iterable[ClaimMark]) -> list[Piece]:
+def pieces(
+    text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()
+) -> list[Piece]:
     """Cut a text wherever one of the marks, which may overlap, begins or ends."""
-    (found,) = _pieces(text, marks, [0, len(text)])
+    (found,) = _pieces(text, marks, wrong, [0, len(text)])
     return found
 
 
-def parts(text: str, marks: Iterable[ClaimMark]) -> list[list[Piece]]:
+def parts(
+    text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()
+) -> list[list[Piece]]:
     """Return the pieces of a text; those of a long text in parts."""
     size = _PART_CHARACTERS if len(text) > _LONG_TEXT else len(text)
-    return list(_pieces(text, marks, [0, *_ends(text, size)]))
+    return list(_pieces(text, marks, wrong, [0, *_ends(text, size)]))
 
 
-def _pieces(text: str, marks: Iterable[ClaimMark], cuts: list[int]) -> Iterator[list[Piece]]:
+def claim_pieces(claim: ClaimReport) -> list[Piece]:
+    """Return the text of a claim with its wrong words marked."""
+    text = claim.text.lower()
+    found = [(text.find(item.words.lower()), item) for item in claim.wrong if item.words]
+    return pieces(
+        claim.text,
+        (),
+        [
+            WordMark(Span(start, start + len(item.words)), wrong_line(item, named=False))
+            for start, item in found
+            if start >= 0
+        ],
+    )
+
+
+def _pieces(
+    text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark], cuts: list[int]
+) -> Iterator[list[Piece]]:
     """Yield the pieces between each cut and the next."""
+    notes: list[WordMark] = []
+    for word in sorted(wrong, key=lambda word: word.span.start):
+        if (notes[-1].span.end if notes else 0) <= word.span.start < word.span.end <= len(text):
+            notes.append(word)
     starts: dict[int, list[ClaimMark]] = {}
     ends: dict[int, list[ClaimMark]] = {}
     for mark in marks:
@@ -60,7 +94,8 @@ def _pieces(text: str, marks: Iterable[ClaimMark], cuts: list[int]) -> Iterator[
         if 0 <= mark.span.start < end:
             starts.setdefault(mark.span.start, []).append(mark)
             ends.setdefault(end, []).append(mark)
-    edges = iter(pairwise(sorted({*cuts, *starts, *ends})))
+    borders = {place for word in notes for place in (word.span.start, word.span.end)}
+    edges = iter(pairwise(sorted({*cuts, *starts, *ends, *borders})))
     open_marks: dict[int, ClaimMark] = {}
     for stop in cuts[1:]:
         found: list[Piece] = []
@@ -72,7 +107,10 @@ def _pieces(text: str, marks: Iterable[ClaimMark], cuts: list[int]) -> Iterator[
             worst = next((state for state in STATES if state in states), None)
             ending = [(at, status, STATE_SYMBOL[status]) for _, at, status in ends.get(end, ())]
             numbers = tuple(sorted(open_marks))
-            found.append(Piece(text[start:end], worst, numbers, start in starts, ending))
+            while notes and notes[0].span.end <= start:
+                notes.pop(0)
+            note = notes[0].note if notes and notes[0].span.start <= start else ""
+            found.append(Piece(text[start:end], worst, numbers, start in starts, ending, note))
             if end == stop:
                 break
         yield found

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from halldetect.facts import has_number
+from halldetect.facts.recogniser import find_facts, has_number
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.words import (
     ARTICLES,
@@ -25,7 +26,6 @@ from halldetect.reading.words import (
     may_be_verb,
     words,
 )
-from halldetect.repair.corrections import Edit
 
 # Fewer words are not a statement.
 MIN_WORDS = 4
@@ -43,6 +43,29 @@ _PAUSE = re.compile(r"[,;:()–—]|\s-\s")
 _OPENERS = PREPOSITIONS | frozenset(
     "according based compared due given if to unless whether whenever".split()
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A replacement of the characters from `start` to `end` by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+    def apply(self, sentence: str) -> str:
+        """Return the sentence with the edit."""
+        start, end, text = self.start, self.end, self.text
+        if not text:  # tidy the spaces and commas that remain
+            if sentence[:start].endswith(", ") and sentence[end : end + 1] == ",":
+                start, end = start - 2, end + 1
+            while start > 0 and sentence[start - 1] == " " and sentence[end : end + 1] in " ,.;":
+                start -= 1
+        edited = sentence[:start] + text + sentence[end:]
+        first = next((at for at, char in enumerate(edited) if char.isalnum()), None)
+        if first is not None and first >= start and sentence[self.start : self.end][:1].isupper():
+            edited = edited[:first] + edited[first].upper() + edited[first + 1 :]
+        return edited
 
 
 def shortened(sentence: str, evidence: str) -> list[str]:
