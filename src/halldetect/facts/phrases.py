@@ -2,16 +2,16 @@
 
 Candidates are phrases that start with a preposition, text between commas, additions with "and",
 final clauses, and single words between an article and its noun. Every result is a proposal that
-the verifier must support.
+the verifier must support. Repairs and the search for wrong words use them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from halldetect.facts.recogniser import find_facts, has_number
+from halldetect.facts.recogniser import FactKind, find_facts, has_number
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.words import (
     ARTICLES,
@@ -43,6 +43,7 @@ _PAUSE = re.compile(r"[,;:()–—]|\s-\s")
 _OPENERS = PREPOSITIONS | frozenset(
     "according based compared due given if to unless whether whenever".split()
 )
+_NEUTRAL = {FactKind.NUMBER: "some", FactKind.NAME: "someone"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +72,33 @@ class Edit:
 def shortened(sentence: str, evidence: str) -> list[str]:
     """Return the sentence without one phrase, omitting phrases that the evidence lacks first."""
     text = _Sentence(sentence)
+    edits = text.kept([*text.phrases(), *text.between_commas(), *text.modifiers()])
+    ranked = _ranked(sentence, edits, evidence)
+    return sorted(edits, key=lambda shorter: (ranked[shorter], -len(shorter)))
+
+
+def neutralised(sentence: str, evidence: str) -> dict[str, Edit]:
+    """Return versions of the sentence without one phrase or fact, those as above first.
+
+    A number becomes "some", a name "someone"; a phrase may also reach to the end.
+    """
+    text = _Sentence(sentence)
+    edits = text.kept(
+        [
+            *text.phrases(), *text.between_commas(), *text.ends(), *text.modifiers(),
+            *(Edit(fact.start, fact.end, _NEUTRAL[fact.kind]) for fact in find_facts(sentence)
+              if fact.kind in _NEUTRAL),
+        ]
+    )  # fmt: skip
+    ranked = _ranked(sentence, edits, evidence)
+    return {shorter: edits[shorter] for shorter in sorted(edits, key=ranked.__getitem__)}
+
+
+def _ranked(sentence: str, edits: dict[str, Edit], evidence: str) -> dict[str, float]:
+    """Return the share of the words of each phrase that the evidence has; -1 is the least."""
     known = content_keys(evidence)
-    strange: dict[str, float] = {}
-    for edit in [*text.phrases(), *text.between_commas(), *text.modifiers()]:
-        shorter = edit.apply(sentence)
-        if len(words(shorter)) >= MIN_WORDS and text.leaves_statement(edit):
-            cut = content_keys(sentence[edit.start : edit.end])
-            strange.setdefault(shorter, 1.0 - shared_part(cut, known) if cut else 0.0)
-    return sorted(strange, key=lambda shorter: (-strange[shorter], -len(shorter)))
+    cuts = {shorter: content_keys(sentence[at.start : at.end]) for shorter, at in edits.items()}
+    return {shorter: shared_part(cut, known) - 1.0 if cut else 0.0 for shorter, cut in cuts.items()}
 
 
 class _Sentence:
@@ -108,6 +128,22 @@ class _Sentence:
             for word in self.words[start:]
             if word.end <= edit.start or edit.end <= word.start
         )
+
+    def kept(self, edits: Iterable[Edit]) -> dict[str, Edit]:
+        """Return the edits that leave a statement, by the sentence that they leave."""
+        found: dict[str, Edit] = {}
+        for edit in edits:
+            shorter = edit.apply(self.text)
+            if len(words(shorter)) >= MIN_WORDS and self.leaves_statement(edit):
+                found.setdefault(shorter, edit)
+        return found
+
+    def ends(self) -> Iterator[Edit]:
+        """Yield all that follows a pause, a preposition or a word that joins."""
+        joints = _JOINS | _PHRASE_STARTS | _CLAUSE_STARTS
+        for at in range(2, len(self.words)):
+            if at in self.pauses or self.norms[at] in joints:
+                yield self._cut(at, len(self.words))
 
     def phrases(self) -> Iterator[Edit]:
         """Yield phrases with a preposition, additions with "and", and final clauses."""

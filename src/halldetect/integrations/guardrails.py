@@ -26,9 +26,10 @@ from halldetect.report import Report, Status
 class Grounded(Validator):
     """Passes texts that are faithful to `metadata["sources"]`.
 
-    A failure has a span for each claim that is not supported, and for its wrong words. Its `fix_value` is the text with
-    those claims corrected or removed (`Detector.repair`), if possible. A text that could not be
-    checked fails, without a `fix_value`. `on_fail` is the action of Guardrails on a failure.
+    A failure has a span for each claim that is not supported, and for its wrong words. Its
+    `fix_value` is the text with those claims corrected or removed (`Detector.repair`), if possible.
+    A text that could not be checked fails, without a `fix_value`. `on_fail` is the action of
+    Guardrails on a failure.
     """
 
     required_metadata_keys = ["sources"]  # noqa: RUF012 - as the base class declares it

@@ -48,9 +48,7 @@ class Piece(NamedTuple):
     note: str = ""
 
 
-def pieces(
-    text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()
-) -> list[Piece]:
+def pieces(text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()) -> list[Piece]:
     """Cut a text wherever one of the marks, which may overlap, begins or ends."""
     (found,) = _pieces(text, marks, wrong, [0, len(text)])
     return found
