@@ -8,7 +8,7 @@ the verifier must support. Repairs and the search for wrong words use them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from halldetect.facts.recogniser import FactKind, find_facts, has_number
@@ -69,36 +69,31 @@ class Edit:
         return edited
 
 
-def shortened(sentence: str, evidence: str) -> list[str]:
-    """Return the sentence without one phrase, omitting phrases that the evidence lacks first."""
-    text = _Sentence(sentence)
-    edits = text.kept([*text.phrases(), *text.between_commas(), *text.modifiers()])
-    ranked = _ranked(sentence, edits, evidence)
-    return sorted(edits, key=lambda shorter: (ranked[shorter], -len(shorter)))
+def shortened(sentence: str, evidence: str, *, loosely: bool = False) -> dict[str, Edit]:
+    """Return the sentence without one phrase, omitting phrases that the evidence lacks first.
 
-
-def neutralised(sentence: str, evidence: str) -> dict[str, Edit]:
-    """Return versions of the sentence without one phrase or fact, those as above first.
-
-    A number becomes "some", a name "someone"; a phrase may also reach to the end.
+    Args:
+        sentence: A statement.
+        evidence: The text whose words are known.
+        loosely: Also leave out all that follows a joint, and make a number "some", a name
+            "someone"; the result may be bad English.
     """
-    text = _Sentence(sentence)
-    edits = text.kept(
-        [
-            *text.phrases(), *text.between_commas(), *text.ends(), *text.modifiers(),
-            *(Edit(fact.start, fact.end, _NEUTRAL[fact.kind]) for fact in find_facts(sentence)
-              if fact.kind in _NEUTRAL),
-        ]
-    )  # fmt: skip
-    ranked = _ranked(sentence, edits, evidence)
-    return {shorter: edits[shorter] for shorter in sorted(edits, key=ranked.__getitem__)}
-
-
-def _ranked(sentence: str, edits: dict[str, Edit], evidence: str) -> dict[str, float]:
-    """Return the share of the words of each phrase that the evidence has; -1 is the least."""
-    known = content_keys(evidence)
-    cuts = {shorter: content_keys(sentence[at.start : at.end]) for shorter, at in edits.items()}
-    return {shorter: shared_part(cut, known) - 1.0 if cut else 0.0 for shorter, cut in cuts.items()}
+    text, known = _Sentence(sentence), content_keys(evidence)
+    edits = [*text.phrases(), *text.between_commas(), *text.modifiers()]
+    if loosely:
+        edits += text.ends()
+        facts = [fact for fact in find_facts(sentence) if fact.kind in _NEUTRAL]
+        edits += [Edit(fact.start, fact.end, _NEUTRAL[fact.kind]) for fact in facts]
+    strange: dict[str, float] = {}
+    found: dict[str, Edit] = {}
+    for edit in edits:
+        shorter = edit.apply(sentence)
+        if len(words(shorter)) >= MIN_WORDS and text.leaves_statement(edit):
+            cut = content_keys(sentence[edit.start : edit.end])
+            strange.setdefault(shorter, 1.0 - shared_part(cut, known) if cut else 0.0)
+            found.setdefault(shorter, edit)
+    ranked = sorted(found, key=lambda shorter: (-strange[shorter], -len(shorter)))
+    return {shorter: found[shorter] for shorter in ranked}
 
 
 class _Sentence:
@@ -128,15 +123,6 @@ class _Sentence:
             for word in self.words[start:]
             if word.end <= edit.start or edit.end <= word.start
         )
-
-    def kept(self, edits: Iterable[Edit]) -> dict[str, Edit]:
-        """Return the edits that leave a statement, by the sentence that they leave."""
-        found: dict[str, Edit] = {}
-        for edit in edits:
-            shorter = edit.apply(self.text)
-            if len(words(shorter)) >= MIN_WORDS and self.leaves_statement(edit):
-                found.setdefault(shorter, edit)
-        return found
 
     def ends(self) -> Iterator[Edit]:
         """Yield all that follows a pause, a preposition or a word that joins."""

@@ -1,6 +1,6 @@
 """Find the wrong words of failing claims by leaving out one phrase at a time.
 
-The shortest phrase without which a claim no longer fails is wrong. Only claims whose words no rule
+The shortest phrase without which a claim is supported is wrong. Only claims whose words no rule
 found are searched, and only when asked: a claim costs up to twelve questions to the verifier.
 """
 
@@ -11,13 +11,13 @@ from dataclasses import replace
 from itertools import islice
 
 from halldetect.explanation.error_kinds import KINDS
-from halldetect.facts.phrases import Edit, neutralised
+from halldetect.facts.phrases import Edit, shortened
 from halldetect.facts.recogniser import find_facts
 from halldetect.findings.wrong_words import located
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.reading.sources import read_source
-from halldetect.report import ClaimReport, ErrorKind, Report, WrongWords
+from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import verify
 from halldetect.verification.planning import Kind, Task
@@ -47,7 +47,7 @@ def find_words(
         passing = {
             text
             for text, answer in zip(task.statements, answers, strict=True)
-            if not score_claim(Claim(text, None, ""), answer, fitted).failing
+            if score_claim(Claim(text, None, ""), answer, fitted).status is Status.SUPPORTED
         }
         claims = list(report.claims)
         for at, by_text in of_report.items():
@@ -65,7 +65,7 @@ def _edits(report: Report) -> Iterator[tuple[int, dict[str, Edit]]]:
     for at, claim in enumerate(report.claims):
         guessed = all(word.kind == ErrorKind.INVENTED for word in claim.wrong)
         if claim.failing and claim.error is None and guessed:
-            yield at, dict(islice(neutralised(claim.text, source).items(), _MOST))
+            yield at, dict(islice(shortened(claim.text, source, loosely=True).items(), _MOST))
 
 
 def _marked(claim: ClaimReport, edit: Edit, response: str) -> ClaimReport:

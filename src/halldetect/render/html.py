@@ -220,7 +220,7 @@ def _response_marks(report: Report) -> list[ClaimMark]:
 
 def _word_marks(report: Report) -> list[WordMark]:
     return [
-        WordMark(item.span, wrong_line(item, named=False))
+        (item.span, wrong_line(item, named=False))
         for claim in report.claims
         for item in claim.wrong
         if item.span

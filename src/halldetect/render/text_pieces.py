@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from halldetect.reading.document import Span
 from halldetect.render.phrases import STATE_SYMBOL, STATES, wrong_line
 from halldetect.report import ClaimReport, Status
 
+# A place with wrong words, and a line about them.
+WordMark = tuple[Span, str]
 # The browser lays out the parts of longer texts only when they come near the screen.
 _LONG_TEXT = 30_000
 _PART_CHARACTERS = 3_000
@@ -21,13 +24,6 @@ class ClaimMark(NamedTuple):
     span: Span
     number: int
     status: Status
-
-
-class WordMark(NamedTuple):
-    """A place with wrong words, and a line about them."""
-
-    span: Span
-    note: str
 
 
 class Piece(NamedTuple):
@@ -65,26 +61,19 @@ def parts(
 def claim_pieces(claim: ClaimReport) -> list[Piece]:
     """Return the text of a claim with its wrong words marked."""
     text = claim.text.lower()
-    found = [(text.find(item.words.lower()), item) for item in claim.wrong if item.words]
-    return pieces(
-        claim.text,
-        (),
-        [
-            WordMark(Span(start, start + len(item.words)), wrong_line(item, named=False))
-            for start, item in found
-            if start >= 0
-        ],
-    )
+    found = [(text.find(item.words.lower()), item) for item in claim.wrong]
+    marks = [(Span(at, at + len(item.words)), item) for at, item in found if at >= 0]
+    return pieces(claim.text, (), [(at, wrong_line(item, named=False)) for at, item in marks])
 
 
 def _pieces(
     text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark], cuts: list[int]
 ) -> Iterator[list[Piece]]:
     """Yield the pieces between each cut and the next."""
-    notes: list[WordMark] = []
-    for word in sorted(wrong, key=lambda word: word.span.start):
-        if (notes[-1].span.end if notes else 0) <= word.span.start < word.span.end <= len(text):
-            notes.append(word)
+    notes: list[WordMark] = [(Span(0, 0), "")]
+    for span, note in sorted(wrong, key=lambda mark: mark[0].start):
+        if notes[-1][0].end <= span.start < span.end <= len(text):
+            notes.append((span, note))
     starts: dict[int, list[ClaimMark]] = {}
     ends: dict[int, list[ClaimMark]] = {}
     for mark in marks:
@@ -92,7 +81,7 @@ def _pieces(
         if 0 <= mark.span.start < end:
             starts.setdefault(mark.span.start, []).append(mark)
             ends.setdefault(end, []).append(mark)
-    borders = {place for word in notes for place in (word.span.start, word.span.end)}
+    borders = {place for span, _ in notes for place in (span.start, span.end)}
     edges = iter(pairwise(sorted({*cuts, *starts, *ends, *borders})))
     open_marks: dict[int, ClaimMark] = {}
     for stop in cuts[1:]:
@@ -105,9 +94,8 @@ def _pieces(
             worst = next((state for state in STATES if state in states), None)
             ending = [(at, status, STATE_SYMBOL[status]) for _, at, status in ends.get(end, ())]
             numbers = tuple(sorted(open_marks))
-            while notes and notes[0].span.end <= start:
-                notes.pop(0)
-            note = notes[0].note if notes and notes[0].span.start <= start else ""
+            words, note = notes[bisect(notes, start, key=lambda mark: mark[0].start) - 1]
+            note = note if start < words.end else ""
             found.append(Piece(text[start:end], worst, numbers, start in starts, ending, note))
             if end == stop:
                 break
