@@ -72,11 +72,8 @@ class Edit:
 def shortened(sentence: str, evidence: str, *, loosely: bool = False) -> dict[str, Edit]:
     """Return the sentence without one phrase, omitting phrases that the evidence lacks first.
 
-    Args:
-        sentence: A statement.
-        evidence: The text whose words are known.
-        loosely: Also leave out all that follows a joint, and make a number "some", a name
-            "someone"; the result may be bad English.
+    With `loosely`, also without all that follows a joint, or with "some" for a number and "someone"
+    for a name; that may be bad English.
     """
     text, known = _Sentence(sentence), content_keys(evidence)
     edits = [*text.phrases(), *text.between_commas(), *text.modifiers()]

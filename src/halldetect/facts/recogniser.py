@@ -119,14 +119,10 @@ class FactKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A number, a date or a name in a text.
+    """A number, a date or a name in a text, with its place.
 
-    Attributes:
-        kind: The kind of fact.
-        form: The notation, such as "money" or "year"; facts of one form are interchangeable.
-        start, end: Its place.
-        text: The fact as written.
-        following: The next word in lower case; empty at the end.
+    `form` is the notation, such as "money" or "year"; facts of one form are interchangeable.
+    `following` is the next word in lower case.
     """
 
     kind: FactKind
@@ -200,11 +196,7 @@ def _fact(text: str, kind: FactKind, form: str, start: int, shown: str) -> Fact:
 
 
 class WordUsage:
-    """Counts lower-case words, and capitalised words inside sentences.
-
-    Args:
-        texts: The response and the documents of its source.
-    """
+    """Counts lower-case words, and capitalised words inside sentences, of some texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._small: Counter[str] = Counter()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 
 from halldetect.explanation.error_kinds import KINDS
 from halldetect.facts.phrases import Edit, shortened
@@ -17,7 +17,7 @@ from halldetect.findings.wrong_words import located
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.reading.sources import read_source
-from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords
+from halldetect.report import ErrorKind, Report, Status, WrongWords
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import verify
 from halldetect.verification.planning import Kind, Task
@@ -32,29 +32,30 @@ def find_words(
     edits = [dict(_edits(report)) for report in reports]
     tasks = [
         Task(
-            tuple(dict.fromkeys(text for of_claim in of_report.values() for text in of_claim)),
-            tuple(map(read_source, report.documents)) if of_report else (),
+            tuple(dict.fromkeys(chain.from_iterable(by_claim.values()))),
+            tuple(map(read_source, report.documents)) if by_claim else (),
             report.document_names,
         )
-        for report, of_report in zip(reports, edits, strict=True)
+        for report, by_claim in zip(reports, edits, strict=True)
     ]
     # A page is read again for each statement, unless the verifier reads it once for all.
     kind = None if getattr(verifier, "reads_whole_sources", False) else Kind.SHORT
     judged = verify(verifier, tasks, calibration.is_enough, kind=kind)
     results = []
-    for report, of_report, task, answers in zip(reports, edits, tasks, judged, strict=True):
+    for report, by_claim, task, answers in zip(reports, edits, tasks, judged, strict=True):
         fitted = calibration.for_response(len(report.claims))
-        passing = {
-            text
-            for text, answer in zip(task.statements, answers, strict=True)
-            if score_claim(Claim(text, None, ""), answer, fitted).status is Status.SUPPORTED
-        }
         claims = list(report.claims)
-        for at, by_text in of_report.items():
-            found = [edit for text, edit in by_text.items() if text in passing]
+        scored = {
+            text: score_claim(Claim(text, None, ""), answer, fitted).status
+            for text, answer in zip(task.statements, answers, strict=True)
+        }
+        for at, by_text in by_claim.items():
+            found = [_words(claims[at].text, edit) for text, edit in by_text.items()
+                     if scored[text] is Status.SUPPORTED]  # fmt: skip
             if found:
-                shortest = min(found, key=lambda edit: edit.end - edit.start)
-                claims[at] = _marked(claims[at], shortest, report.response)
+                word = min(found, key=lambda item: len(item.words))
+                marked = (located(word, claims[at], report.response),)
+                claims[at] = replace(claims[at], wrong=marked)
         results.append(replace(report, claims=tuple(claims)))
     return results
 
@@ -65,13 +66,13 @@ def _edits(report: Report) -> Iterator[tuple[int, dict[str, Edit]]]:
     for at, claim in enumerate(report.claims):
         guessed = all(word.kind == ErrorKind.INVENTED for word in claim.wrong)
         if claim.failing and claim.error is None and guessed:
-            yield at, dict(islice(shortened(claim.text, source, loosely=True).items(), _MOST))
+            edits = shortened(claim.text, source, loosely=True)
+            yield at, dict(islice(edits.items(), _MOST))
 
 
-def _marked(claim: ClaimReport, edit: Edit, response: str) -> ClaimReport:
-    words = claim.text[edit.start : edit.end]
+def _words(claim: str, edit: Edit) -> WrongWords:
+    words = claim[edit.start : edit.end]
     # An edit before a noun also replaces the article.
     words = (words.partition(" ")[2] if edit.text.endswith(" ") else words).strip(" ,;:()")
     facts = find_facts(words)
-    kind = KINDS[facts[0].kind] if len(facts) == 1 else ErrorKind.INVENTED
-    return replace(claim, wrong=(located(WrongWords(kind, words), claim, response),))
+    return WrongWords(KINDS[facts[0].kind] if len(facts) == 1 else ErrorKind.INVENTED, words)

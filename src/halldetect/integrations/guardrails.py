@@ -45,14 +45,12 @@ class Grounded(Validator):
         report = self._checker.check(metadata.get("sources"), value, metadata.get("question"))
         if report.ok:
             return PassResult()
+        wrong = [claim for claim in report.claims if claim.status is not Status.SUPPORTED]
+        found = [(claim.span, claim_line(report, claim)) for claim in wrong]
+        found += [(word.span, wrong_line(word)) for claim in wrong for word in claim.wrong]
         spans = [
             ErrorSpan(start=span.start, end=span.end, reason=reason)
-            for claim in report.claims
-            if claim.status is not Status.SUPPORTED
-            for span, reason in [
-                (claim.span, claim_line(report, claim)),
-                *((word.span, wrong_line(word)) for word in claim.wrong),
-            ]
+            for span, reason in found
             if span is not None
         ]
         return FailResult(

@@ -131,9 +131,9 @@ def view(report: Report, passages: Passages | None = None) -> str:
         chips=[(state, STATE_SYMBOL[state], counts[state]) for state in STATES if counts[state]],
         claims=list(map(claim_row, items)),
         shown=_SHOWN_CARDS,
-        response=parts(report.response, _response_marks(report), _word_marks(report)),
+        response=list(parts(report.response, *_response_marks(report))),
         documents=[
-            (document_name(report, place), len(text), parts(text, marks))
+            (document_name(report, place), len(text), list(parts(text, marks)))
             for place, (text, marks) in enumerate(
                 zip(report.documents, _source_marks(report, items), strict=True)
             )
@@ -186,7 +186,7 @@ def _page(
         unchecked=unchecked_lines(report),
         checked_at=checked_at,
         texts=_identities(report, record),
-        response=pieces(report.response, _response_marks(report), _word_marks(report)),
+        response=pieces(report.response, *_response_marks(report)),
         documents=_documents(report, items),
         claims=list(map(claim_row, items)),
         facts=facts(report),
@@ -213,18 +213,13 @@ def _documents(report: Report, items: Iterable[ShownClaim]) -> list[tuple[str, l
     ]
 
 
-def _response_marks(report: Report) -> list[ClaimMark]:
+def _response_marks(report: Report) -> tuple[list[ClaimMark], list[WordMark]]:
     claims = enumerate(report.claims, 1)
-    return [ClaimMark(claim.span, at, claim.status) for at, claim in claims if claim.span]
-
-
-def _word_marks(report: Report) -> list[WordMark]:
-    return [
-        (item.span, wrong_line(item, named=False))
-        for claim in report.claims
-        for item in claim.wrong
-        if item.span
-    ]
+    words = [item for claim in report.claims for item in claim.wrong]
+    return (
+        [ClaimMark(claim.span, at, claim.status) for at, claim in claims if claim.span],
+        [(item.span, wrong_line(item, named=False)) for item in words if item.span],
+    )
 
 
 def _source_marks(report: Report, items: Iterable[ShownClaim]) -> list[list[ClaimMark]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -46,30 +47,23 @@ class Piece(NamedTuple):
 
 def pieces(text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()) -> list[Piece]:
     """Cut a text wherever one of the marks, which may overlap, begins or ends."""
-    (found,) = _pieces(text, marks, wrong, [0, len(text)])
-    return found
-
-
-def parts(
-    text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()
-) -> list[list[Piece]]:
-    """Return the pieces of a text; those of a long text in parts."""
-    size = _PART_CHARACTERS if len(text) > _LONG_TEXT else len(text)
-    return list(_pieces(text, marks, wrong, [0, *_ends(text, size)]))
+    return [piece for part in parts(text, marks, wrong) for piece in part]
 
 
 def claim_pieces(claim: ClaimReport) -> list[Piece]:
     """Return the text of a claim with its wrong words marked."""
-    text = claim.text.lower()
-    found = [(text.find(item.words.lower()), item) for item in claim.wrong]
-    marks = [(Span(at, at + len(item.words)), item) for at, item in found if at >= 0]
-    return pieces(claim.text, (), [(at, wrong_line(item, named=False)) for at, item in marks])
+    found = [
+        (re.search(re.escape(item.words), claim.text, re.IGNORECASE), wrong_line(item, named=False))
+        for item in claim.wrong
+    ]
+    return pieces(claim.text, (), [(Span(*place.span()), note) for place, note in found if place])
 
 
-def _pieces(
-    text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark], cuts: list[int]
+def parts(
+    text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()
 ) -> Iterator[list[Piece]]:
-    """Yield the pieces between each cut and the next."""
+    """Yield the pieces of a text; those of a long text in several parts."""
+    cuts = [0, *_ends(text, _PART_CHARACTERS if len(text) > _LONG_TEXT else len(text))]
     notes: list[WordMark] = [(Span(0, 0), "")]
     for span, note in sorted(wrong, key=lambda mark: mark[0].start):
         if notes[-1][0].end <= span.start < span.end <= len(text):

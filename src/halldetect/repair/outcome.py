@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
 from halldetect.errors import CheckError, InputError, one_line
 from halldetect.reading.document import Span
 from halldetect.report import Evidence, Report, Verdict
-from halldetect.report.json_form import plain, report_adapter
+from halldetect.report.json_form import plain
 
 _REPORTS = ("report", "original")
 
@@ -43,16 +43,9 @@ class Method(StrEnum):
 class Change:
     """One sentence of the original and its treatment.
 
-    Attributes:
-        action: Kept, changed or removed.
-        before: The sentence in the original.
-        after: The sentence in the new text; None if it was removed.
-        span: Its place in the original.
-        new_span: Its place in the new text; None if it was removed.
-        method: The method of the change; None if it was not changed.
-        why: The reason for a change or removal; None if it was kept.
-        evidence: The decisive passage of the source, if any.
-        lost: Supported claims of the original that the new sentence lacks.
+    `after` and `new_span`, its place in the new text, are None if it was removed; `method` and
+    `why` are None if it was kept. `evidence` is the decisive passage of the source, if any. `lost`
+    has the supported claims of the original that the new sentence lacks.
     """
 
     action: Action
@@ -71,16 +64,8 @@ class Repair:
     """The outcome of a repair.
 
     A text always comes with a report that calls it faithful and all its claims supported (see
-    `passes`); the constructor rejects anything else.
-
-    Attributes:
-        outcome: Unchanged (it was faithful), repaired, or failed.
-        text: The new text; None if the repair failed.
-        reason: Why it failed.
-        report: The report of the new text; None if the repair failed.
-        original: The report of the original response.
-        changes: One per sentence of the response, in order; empty if the repair failed.
-        seconds: The duration of the repair.
+    `passes`); the constructor rejects anything else. Both are None if the repair failed; `reason`
+    then says why. `changes` has each sentence of the response, in order.
     """
 
     outcome: Outcome
@@ -108,9 +93,11 @@ class Repair:
 
         Raises InputError for other values, and CheckError for a text that has not passed.
         """
+        from pydantic import TypeAdapter
+
         try:
             read = {name: data[name] and Report.from_dict(data[name]) for name in _REPORTS}
-            return cast(Repair, report_adapter(cls).validate_python({**data, **read}))
+            return TypeAdapter(cls).validate_python({**data, **read})
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"not a halldetect repair: {one_line(error)}") from None
 

@@ -36,12 +36,10 @@ _LIMITS = _BOUNDS | {"by", "to", "from"}
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A new version of a sentence.
+    """A new version of a sentence, with its list mark and citations.
 
-    Attributes:
-        text: The sentence with its list mark and citations.
-        evidence: The text of the source that has to support it.
-        one_fact: True if no word in it comes from elsewhere in the source.
+    `evidence` is the text of the source that has to support it; `one_fact` is True if no word in it
+    comes from elsewhere in the source.
     """
 
     text: str
@@ -50,12 +48,7 @@ class Proposal:
 
 
 class Proposals:
-    """Proposes changes of sentences, based on the sentences of a source.
-
-    Args:
-        response: The text to repair.
-        documents: The texts of the source.
-    """
+    """Proposes changes of sentences of a response, based on the sentences of a source."""
 
     def __init__(self, response: str, documents: Sequence[str]) -> None:
         self._usage = WordUsage([response, *documents])

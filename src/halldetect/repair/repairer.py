@@ -1,7 +1,7 @@
 """The repair procedure: check, change each failing sentence, check again.
 
 A sentence with an unsupported claim goes through these steps: its words are replaced by words of
-the source (`corrections`), a phrase is left out (`shortening`), the sentence is removed. A proposal
+the source (`corrections`), a phrase is left out (`phrases`), the sentence is removed. A proposal
 is accepted only if it repeats one fact of the source (`proposals`) and the verifier supports it;
 then the whole text is checked again, sentence by sentence. A sentence that still fails gets the
 next step, and after `max_rounds` every failing sentence is removed.
@@ -56,10 +56,7 @@ class Checks(Protocol):
 class Repairer:
     """Repairs responses with one detector.
 
-    Args:
-        detector: Checks the texts.
-        max_rounds: Rounds of changes before every failing sentence is removed.
-        steps: The methods to try before a sentence is removed, in order.
+    After `max_rounds` of the methods in `steps`, every failing sentence is removed.
     """
 
     def __init__(

@@ -25,16 +25,9 @@ _LABEL_RANK = 8
 
 @dataclass(slots=True)
 class Sentence:
-    """One sentence of the response.
+    """One sentence of the response: its original and current text, None once it is removed.
 
-    Attributes:
-        span: Its place in the response.
-        before: The original text.
-        after: The current text; None once it is removed.
-        method: The method of the last change.
-        why: The reason for the change or removal.
-        evidence: The decisive passage of the source.
-        tried: Texts that did not pass.
+    `method`, `why` and `evidence` are those of the last change; `tried` has texts that failed.
     """
 
     span: Span
