@@ -257,15 +257,12 @@ def _checked(
     arguments: argparse.Namespace, source: Source, response: str, question: str | None
 ) -> Report:
     _require_possible(arguments)
-    missing = getattr(arguments, "missing", False)
-    if missing and question is None:
+    more = {name: getattr(arguments, name, False) for name in ("missing", "words")}
+    if more["missing"] and question is None:
         raise InputError("--missing needs --question: without one, no statement is missing")
-    words = getattr(arguments, "words", False)
     return with_detector(
         arguments,
-        lambda detector: detector.check(
-            source, response, question=question, missing=missing, words=words
-        ),
+        lambda detector: detector.check(source, response, question=question, **more),
     )
 
 

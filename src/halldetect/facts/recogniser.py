@@ -141,7 +141,11 @@ class Fact:
     @property
     def unit(self) -> str:
         """The unit of a number; empty without one."""
-        return self.following if self.kind is FactKind.NUMBER and unit_of(self.following) else ""
+        if self.kind is not FactKind.NUMBER or self.form == "ordinal":
+            return ""
+        # "1980s" and "p = 0.05" have no unit.
+        long = len(self.following) > 1 and unit_of(self.following)
+        return self.following if long or self.following in ("m", "l", "g", "degrees") else ""
 
 
 def unit_of(name: str) -> tuple[str, float] | None:
