@@ -13,13 +13,13 @@ from tests.support.paths import ROOT
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (25130, 20000),
-    "core": (12400, 10000),
+    "halldetect": (25200, 20000),
+    "core": (12590, 10000),
     "halldetect_serve": (4530, 4500),
     "halldetect_serve JavaScript": (1500, 1600),
     "halldetect_bench": (6700, 8500),
-    "training and benchmarks": (12410, 12000),
-    "Python files in src": (244, 240),
+    "training and benchmarks": (12520, 12000),
+    "Python files in src": (245, 240),
     "modules in the package root": (12, 12),
     "halldetect.agents": (800, None),
     "halldetect.batch": (2190, None),
@@ -30,13 +30,13 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.large": (1290, None),
     "halldetect.models": (1170, None),
     "halldetect.reading": (4270, None),
-    "halldetect.render": (1580, None),
-    "halldetect.repair": (1080, None),
+    "halldetect.render": (1610, None),
+    "halldetect.repair": (850, None),
     "halldetect.report": (820, None),
     "halldetect.stream": (260, None),
     "halldetect.verification": (1980, None),
-    "halldetect.findings": (750, None),
-    "halldetect.facts": (730, None),
+    "halldetect.findings": (830, None),
+    "halldetect.facts": (920, None),
     "halldetect.paper": (850, None),
 }
 # Parts that have no ceiling.
