@@ -198,13 +198,12 @@ def words(options: argparse.Namespace) -> dict[str, Any]:
     rows = [row for name in names for row in load_dataset(name, root=options.data).rows]
     random.Random(0).shuffle(rows)
     rows = rows[: options.rows]
+    parts = [rows[at :: options.jobs] for at in range(options.jobs)]
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        parts = [rows[at :: options.jobs] for at in range(options.jobs)]
-        found = [
-            item for part in pool.map(compared, [options] * len(parts), parts) for item in part
-        ]
+        run = map if options.jobs == 1 else pool.map
+        found = [item for part in run(compared, [options] * len(parts), parts) for item in part]
     flagged = [seconds for *_, counts, seconds in found if counts["claims"][1]]
-    facts, check, removal = (sum(column) for column in zip(*flagged, strict=True))
+    facts, check, removal = map(sum, zip(*flagged, strict=True)) if flagged else (0.0, 1.0, 0.0)
     figures: dict[str, Any] = {
         "responses": len(found), "marked": sum(bool(row.spans) for row in rows),
         "flagged": len(flagged), "facts_share": round(facts / (check - facts), 4),
