@@ -143,8 +143,7 @@ class Fact:
         """The unit of a number; empty without one."""
         if self.kind is not FactKind.NUMBER or self.form == "ordinal":
             return ""
-        # "1980s" and "p = 0.05" have no unit.
-        long = len(self.following) > 1 and unit_of(self.following)
+        long = len(self.following) > 1 and unit_of(self.following)  # not "1980s", "p = 0.05"
         return self.following if long or self.following in ("m", "l", "g", "degrees") else ""
 
 
