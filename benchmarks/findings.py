@@ -10,8 +10,9 @@ the verifier gave each a support of 0.9; it loads no model.
 `words` compares, character by character, the marks of all responses with those of people, on the
 test parts of RAGTruth or, with `--train`, on its training half: whole sentences with a failing
 claim, the failing claims, their wrong words by rule (the whole claim if there are none), and those
-found by removal too. Intervals of F1 are from bootstrap samples of the sources. `facts_share` is
-the processor time of all findings of a default check over the rest, on flagged responses.
+found by removal too; `removal_or_claim` takes whole claims for words that are only guessed,
+`removal_low` fewer claims. Intervals of F1 are from bootstrap samples of the sources. `facts_share`
+is the processor time of all findings of a default check over the rest, on flagged responses.
 `--jobs` is the number of processes. Options of the verifier: `benchmarks.verifiers`. Writes
 benchmarks/results/findings.json; no text.
 """
@@ -25,6 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,8 @@ DATASETS = ("ragtruth-selection-qa", "ragtruth-selection-summary", "ragtruth-sel
 TRAINED = ("ragtruth-selection-qa-train", "ragtruth-selection-summary-train")
 STEPS = ("check_facts", "mark_wrong_words", "find_disputes")
 RESAMPLES = 1000
+# The way `removal_low` marks failing claims with less support only.
+LOW = 0.25
 # Characters that are marked rightly, marked, and marked by people.
 Counts = tuple[int, int, int]
 
@@ -133,16 +137,37 @@ def missing(detector: Detector) -> dict[str, Any]:
     return dict(sorted(counts.items()))
 
 
-def marks(report: Report, way: str) -> set[int]:
-    """Return the marked characters of a response."""
-    failing = [claim for claim in report.claims if claim.failing and claim.span is not None]
+def marks(claims: Iterable[ClaimReport], *, words: bool) -> set[int]:
+    """Return the characters of failing claims, or of their wrong words where there are any."""
     places: list[Span] = []
-    for claim in failing:
-        spans = [item.span for item in claim.wrong if item.span and way == "words"]
-        places += spans or [claim.span] if claim.span else []
-    if way == "sentences":
-        places = [at for at in sentences(report.response) if any(map(at.overlaps, places))]
+    for claim in claims:
+        if claim.failing and claim.span is not None:
+            spans = [item.span for item in claim.wrong if item.span] if words else []
+            places += spans or [claim.span]
     return {at for span in places for at in range(span.start, span.end)}
+
+
+def marks_by_way(report: Report, searched: Report) -> dict[str, set[int]]:
+    """Return the marked characters of a response by way; `searched` has words by removal too."""
+    claims = marks(report.claims, words=False)
+    whole = [
+        replace(new, wrong=()) if new.wrong == old.wrong and old.error is None else new
+        for old, new in zip(report.claims, searched.claims, strict=True)
+    ]
+    low = [claim for claim in searched.claims if (claim.support or 0.0) < LOW]
+    return {
+        "sentences": {
+            at
+            for span in sentences(report.response)
+            if claims & (inside := set(range(span.start, span.end)))
+            for at in inside
+        },
+        "claims": claims,
+        "words": marks(report.claims, words=True),
+        "removal": marks(searched.claims, words=True),
+        "removal_or_claim": marks(whole, words=True),
+        "removal_low": marks(low, words=True),
+    }
 
 
 def f1(counts: Iterable[Counts]) -> float:
@@ -182,8 +207,7 @@ def compared(options: argparse.Namespace, rows: Sequence[Row]) -> list[tuple[Any
         seconds = sum(spent), checked - began, time.process_time() - checked
         for row, report, more in zip(some, reports, searched, strict=True):
             gold = {at for begin, end in row.spans for at in range(begin, end)}
-            sets = {way: marks(report, way) for way in ("sentences", "claims", "words")}
-            sets["removal"] = marks(more, "words")
+            sets = marks_by_way(report, more)
             counts = {
                 way: (len(marked & gold), len(marked), len(gold)) for way, marked in sets.items()
             }

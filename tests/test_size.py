@@ -18,7 +18,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect_serve": (4530, 4500),
     "halldetect_serve JavaScript": (1500, 1600),
     "halldetect_bench": (6700, 8500),
-    "training and benchmarks": (12520, 12000),
+    "training and benchmarks": (12540, 12000),
     "Python files in src": (245, 240),
     "modules in the package root": (12, 12),
     "halldetect.agents": (800, None),
