@@ -1,7 +1,6 @@
-"""Measure speed and memory of `halldetect batch`, and compare Ray with the local engine.
+"""Measure speed and memory of `halldetect batch`, locally and on Ray.
 
     python -m benchmarks.batch throughput [--rows N]   rows per second, 1 and 2 workers
-    python -m benchmarks.batch same [--rows N]         local and Ray, byte for byte (500 rows)
     python -m benchmarks.batch flat [--rows N]         memory over 1,000,000 tiny rows
 
 Results go to benchmarks/results/batch.json. Processor time is measured as well as wall time: on a
@@ -14,11 +13,9 @@ import argparse
 import json
 import os
 import platform
-import re
 import resource
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,7 +24,7 @@ from typing import Any
 from benchmarks.machine import processor
 from halldetect import Detector, __version__
 from halldetect.batch.cache import ReportCache
-from halldetect.batch.job import Job, Level
+from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
 from halldetect.batch.results import RowCounts
@@ -142,26 +139,6 @@ def on_ray(folder: Path, source: str, workers: int, rows: int) -> dict[str, Any]
     }
 
 
-def same(folder: Path, rows: int) -> dict[str, Any]:
-    """Compare the bytes of a local run with those of a run on Ray."""
-    source = write_rows(folder / "in.jsonl", made_rows(rows, 2, said=1))
-    detector = Detector()
-    here, there = folder / "here.jsonl", folder / "there.jsonl"
-    run_local(detector, Job(source, str(here)))
-    job = Job(source, str(there), in_parts=True)
-    run_on_ray(detector, job, Cluster(workers=2, part_rows=32))
-    untimed = partial(re.sub, rb'"seconds":\{[^}]*\}', b'"seconds":{}')
-    mine, theirs = untimed(here.read_bytes()), untimed(there.read_bytes())
-    verifier = detector.verifier.description
-    return {
-        "rows": rows,
-        "bytes": len(mine),
-        "identical": mine == theirs,
-        "verdicts": Counter(json.loads(line)["verdict"] for line in mine.splitlines()),
-        "verifier": f"{verifier['name']} {verifier['digest']}",
-    }
-
-
 class Words:
     """A verifier at almost no cost: the share of common words gives the entailment."""
 
@@ -204,7 +181,7 @@ def flat(folder: Path, rows: int) -> dict[str, Any]:
     source = write_rows(folder / "in.jsonl", given)
     detector = Detector(verifier=Words())
     watch = MemoryWatch(max(rows // 10, 1))
-    job = Job(source, str(folder / "out.jsonl"), level=Level.CLAIM, batch_size=512)
+    job = Job(source, str(folder / "out.jsonl"), batch_size=512)
     used = time.process_time()
     cache = ReportCache(None, run_settings(detector))
     outcome = run_local(detector, job, cache=cache, progress=watch)
@@ -216,7 +193,7 @@ def flat(folder: Path, rows: int) -> dict[str, Any]:
     }
 
 
-PARTS = {"throughput": (throughput, 96), "same": (same, 500), "flat": (flat, 1_000_000)}
+PARTS = {"throughput": (throughput, 96), "flat": (flat, 1_000_000)}
 
 
 def main() -> None:

@@ -57,16 +57,10 @@ SUMMEDITS: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A sentence with an error of a known type.
+    """A sentence (`claim`) with an error, whose type is named as in its dataset.
 
-    Attributes:
-        dataset: the dataset of origin.
-        type: the dataset's name for the error.
-        claim: the sentence.
-        source: the text it should agree with.
-        wanted: the expected kind.
-        fitting: all kinds that fit.
-        contradicted: True if the source is known to contradict it.
+    `wanted` is the expected kind, `fitting` has all kinds that fit. `contradicted` is True if the
+    source is known to contradict it.
     """
 
     dataset: str

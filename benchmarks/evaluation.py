@@ -35,7 +35,6 @@ DATASETS = (
     "wice",
     "pubmedqa",
     "bump",
-    "adversarial:qags-cnndm",
 )
 ON_BASE = ("halldetect", "nli-only", "minicheck", "alignscore", "summac-zs", "summac-conv")
 ON_LARGE = ("halldetect", "nli-only", "one-prompt")
@@ -47,17 +46,16 @@ SHARED_ROWS = 200
 
 @dataclass(frozen=True)
 class Run:
-    """One call of `halldetect bench`: its action, dataset, method and further options."""
+    """One call of `halldetect bench run`: its dataset, method and further options."""
 
     dataset: str
     method: str
     options: tuple[str, ...] = ()
-    action: str = "run"
 
     def command(self, shared: Sequence[str]) -> list[str]:
         """Return the command line, with the shared options of every run."""
-        chosen = ("--method", self.method) if self.action == "run" else ()
-        words = ["bench", self.action, "--dataset", self.dataset, *chosen, *self.options, *shared]
+        chosen = ["--dataset", self.dataset, "--method", self.method]
+        words = ["bench", "run", *chosen, *self.options, *shared]
         return [sys.executable, "-m", "halldetect", *words]
 
 
@@ -81,8 +79,6 @@ def all_runs(options: argparse.Namespace) -> Iterator[Run]:
             for name in DATASETS:
                 limit = () if name == FIRST else ("--limit", str(options.shared_rows))
                 yield Run(name, method, (*asking, *limit))
-    ablated = (*base, "--extractors", "sentences")
-    yield from (Run(name, "ablation", ablated, "ablate") for name in DATASETS)
 
 
 def run_all(
@@ -131,11 +127,9 @@ def main() -> int:
     parser.add_argument("--shared-rows", type=int, default=SHARED_ROWS)
     options = parser.parse_args()
     shared = ["--data", str(options.data), "-o", str(options.out), "--quiet"]
-    commands = []
-    for run in all_runs(options):
-        device = options.device is not None and run.action == "run"
-        on = ["--device", options.device] if device else []
-        commands.append(run.command([*shared, *on]))
+    if options.device is not None:
+        shared += ["--device", options.device]
+    commands = [run.command(shared) for run in all_runs(options)]
     return int(run_all(commands, options.seconds, options.workers) > 0)
 
 

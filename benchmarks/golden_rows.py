@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,11 +14,20 @@ from benchmarks.forms.injections import CARRIERS, SOURCE, injections
 
 TESTS = Path(__file__).parents[1] / "tests" / "data"
 PER_DATASET = 20
-# Datasets that halldetect_bench reads. `_published` reads the rest.
-DATASETS = (
-    "qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto", "storysumm",
-    "dialsummeval", "wice", "pubmedqa", "bump", "factcg",
-)  # fmt: skip
+# The datasets of each group, by its name in a recording.
+GROUPS = {
+    "ragtruth_data2txt": ["ragtruth-selection-data2txt"],
+    "ragtruth_qa": ["ragtruth-selection-qa"],
+    "ragtruth_summary": ["ragtruth-selection-summary"],
+    "clearfacts": ["clearfacts"],
+    "memerag": ["memerag-en"],
+    "memerag others": [f"memerag-{language}" for language in ("de", "es", "fr", "hi")],
+    **{
+        name: [name]
+        for name in "qags-cnndm summeval xsumfaith summedits faithbench defacto storysumm "
+        "dialsummeval wice pubmedqa bump factcg".split()
+    },
+}
 GOOD, WRONG = "supported", "wrong"
 _MARKED = re.compile(r"\[\[([TF])\|(.*?)\]\]", re.DOTALL)
 
@@ -27,12 +35,10 @@ Label = tuple[int, int, str]
 
 
 class Row(NamedTuple):
-    """A response to check.
+    """A response to check, whose label is `hallucinated`.
 
-    Attributes:
-        hallucinated: the label of the whole response.
-        labels: spans of the response with the expected state of a claim there; `wrong` is any state
-            but supported. If a claim has several labels, the first unsupported one counts.
+    `labels` has spans of the response with the expected state of a claim there; `wrong` is any
+    state but supported. If a claim has several labels, the first unsupported one counts.
     """
 
     group: str
@@ -105,68 +111,26 @@ def own_rows() -> Iterator[Row]:
         yield Row("hostile forms", SOURCE, item.response, True, [label])
 
 
-def _ragtruth(file: Path) -> Iterator[Row]:
-    """Return the answers to the sources of the test part: all of data2txt, else the odd half."""
-    for line in file.read_text("utf-8").splitlines():
-        item = json.loads(line)
-        source, question = item["source"], None
-        if isinstance(source, dict) and "passages" in source:
-            source, question = source["passages"], source["question"]
-        if isinstance(source, dict):
-            source = json.dumps(source, ensure_ascii=False)
-        elif zlib.crc32(source.encode()) % 2 == 0:
-            continue
-        for answer in item["responses"]:
-            text = answer["response"]
-            labels = [(span["start"], span["end"], WRONG) for span in answer["labels"]]
-            everything = (0, len(text), GOOD)
-            yield Row(file.stem, source, text, bool(labels), [*labels, everything], question)
-
-
-def _memerag(file: Path) -> Iterator[Row]:
-    """Return the answers in one language, without those that the annotators could not judge."""
-    states = {"Supported": GOOD, "Not Supported": WRONG}
-    group = "memerag" if file.stem == "en" else "memerag others"
-    for item in map(json.loads, file.read_text("utf-8").splitlines()):
-        parts = [(part["sentence"], states.get(part["factuality"])) for part in item["answer"]]
-        labelled = [(text, state) for text, state in parts if state is not None]
-        if len(labelled) == len(parts):
-            source = [passage["text"] for passage in item["context"]]
-            answer = " ".join(text for text, _ in parts)
-            yield by_sentence(group, source, answer, labelled, item["query"])
-
-
-def _published(data: Path) -> Iterator[list[Row]]:
-    """Return the datasets that halldetect_bench has no loader for."""
-    for file in sorted((data / "ragtruth").glob("*.jsonl")):
-        yield list(_ragtruth(file))
-    rows = map(json.loads, (data / "clearfacts/aggrefact.jsonl").read_text("utf-8").splitlines())
-    yield [
-        whole("clearfacts", list(row["reference_documents"]), row["statement"],
-              GOOD if row["label"] == "S" else WRONG)
-        for row in rows
-    ]  # fmt: skip
-    answers = [row for file in sorted((data / "memerag").glob("*.jsonl")) for row in _memerag(file)]
-    for group in ("memerag", "memerag others"):
-        yield [row for row in answers if row.group == group]
-
-
 def dataset_rows(data: Path) -> Iterator[Row]:
     """Return rows of every dataset, chosen by the digest of their texts."""
     from halldetect_bench.registry import load_dataset
 
-    loaded: list[list[Row]] = list(_published(data))
-    for name in DATASETS:
-        rows = []
-        for row in load_dataset(name, data).rows:
-            if row.sentences:
-                parts = [(text, WRONG if wrong else GOOD) for text, wrong in row.sentences]
-                found = by_sentence(name, row.source, row.response, parts, row.question)
-                rows.append(found._replace(hallucinated=bool(row.hallucinated)))
-            else:
-                state = WRONG if row.hallucinated else GOOD
-                rows.append(whole(name, row.source, row.response, state, row.question))
-        loaded.append(rows)
-    for rows in loaded:
-        distinct = {row.digest: row for row in rows}
+    for group, names in GROUPS.items():
+        rows = [row for name in names for row in load_dataset(name, data).rows]
+        distinct = {row.digest: row for row in (_labelled(group, item) for item in rows)}
         yield from (distinct[key] for key in sorted(distinct)[:PER_DATASET])
+
+
+def _labelled(group: str, row: Any) -> Row:
+    """Return a row of a dataset, with the labels of its spans or sentences if it has any."""
+    texts = (row.response, bool(row.hallucinated))
+    source = [row.source] if group == "clearfacts" and isinstance(row.source, str) else row.source
+    if group.startswith("ragtruth"):
+        wrong = [(start, end, WRONG) for start, end in row.spans]
+        return Row(group, source, *texts, [*wrong, (0, len(row.response), GOOD)], row.question)
+    if row.sentences:
+        parts = [(text, WRONG if wrong else GOOD) for text, wrong in row.sentences]
+        found = by_sentence(group, source, row.response, parts, row.question)
+        return found._replace(hallucinated=bool(row.hallucinated))
+    state = WRONG if row.hallucinated else GOOD
+    return whole(group, source, row.response, state, row.question)

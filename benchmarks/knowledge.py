@@ -1,7 +1,6 @@
 """Knowledge: the recall of retrieval, its time, and its cost in accuracy.
 
-    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --pairs FILE.jsonl.xz
-    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --among 100000 --texts FILE.jsonl.xz ...
+    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --among 0 100000 --texts FILE.jsonl.xz ...
     python -m benchmarks.knowledge --sizes 10000 100000 1000000 --texts FILE.jsonl.xz ...
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349 --verifier large \\
@@ -10,9 +9,7 @@
 Recall: every source of WiCE is a document of one index, and every claim with gold evidence a
 query. A claim is found at k if its k best passages hold all sentences of one of its gold sets; its
 document is found if one of them is from its source. --among adds N other documents of one passage,
-from the `premise` of --texts. --pairs names JSON Lines with `premise`, `hypothesis` and `label`
-(FEVER-like: the premise is the gold evidence of the hypothesis). Every premise is a document; it is
-found at k if one of the k best passages is a part of it or contains it.
+from the `premise` of --texts.
 
 Sizes: documents of one passage, from the `premise` of --texts. If these are too few, they are
 reused with every fifth word from another text, which keeps the word frequencies. Measured are the
@@ -123,32 +120,6 @@ def _sentence_spans(lines: Sequence[str]) -> list[tuple[int, int]]:
         spans.append((at, at + len(stripped)))
         start += len(line) + 1
     return spans
-
-
-def pair_recall(folder: Path, file: Path) -> dict[str, Any]:
-    """Measure recall of the premise among all premises of a file."""
-    data = file.read_bytes()
-    text = (lzma.decompress(data) if file.suffix == ".xz" else data).decode()
-    rows = [json.loads(line) for line in text.splitlines()]
-    rows = [row for row in rows if row["hypothesis"] and row["label"] != "neutral"]
-    premises = dict.fromkeys(row["premise"] for row in rows)
-    documents = [{"id": at, "text": text} for at, text in enumerate(premises)]
-    path = folder / f"{file.name}.index"
-    build_index(path, [write_lines(folder / "pairs.jsonl", documents)])
-    with closing(KnowledgeIndex(path)) as index:
-        found = index.search([row["hypothesis"] for row in rows], max(DEPTHS))
-        passages = index.passages
-    result: dict[str, Any] = {"claims": len(rows), "passages": passages}
-    for depth in DEPTHS:
-        # Some premises are parts of others.
-        hits = [
-            any(
-                item.text in row["premise"] or row["premise"] in item.text for item in group[:depth]
-            )
-            for row, group in zip(rows, found, strict=True)
-        ]
-        result[f"premise_at_{depth}"] = round(fmean(hits), 4)
-    return result
 
 
 def read_texts(files: Iterable[Path]) -> list[str]:
@@ -271,7 +242,6 @@ def check(folder: Path, count: int, verifier: str | Verifier, device: str) -> di
 def main() -> None:
     """Run the requested measurements and add them to the results file."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--pairs", nargs="*", type=Path, help="recall on WiCE and on these files")
     parser.add_argument("--among", nargs="*", type=int, default=[], help="other passages")
     parser.add_argument("--sizes", nargs="*", type=int, default=[], help="passages to index")
     parser.add_argument("--texts", nargs="*", type=Path, default=[], help="JSON Lines, for --sizes")
@@ -289,15 +259,12 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder_name:
         folder = Path(folder_name)
-        if arguments.pairs is not None:
-            save("recall", "wice", wice_recall(folder))
-            for file in arguments.pairs:
-                save("recall", file.name.partition(".")[0], pair_recall(folder, file))
         texts = read_texts(arguments.texts)
         random.Random(0).shuffle(texts)
         for count in arguments.among:
             others = variations(texts, count, random.Random(count))
-            save("recall", f"wice_among_{count}", wice_recall(folder, others))
+            name = f"wice_among_{count}" if count else "wice"
+            save("recall", name, wice_recall(folder, others))
         for size in arguments.sizes:
             save("sizes", str(size), speed(folder, size, texts))
         if arguments.check:

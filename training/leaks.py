@@ -65,19 +65,19 @@ def tokens(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
-def strings(value: Any) -> Iterator[str]:
-    """Yield every text in a record; a list of strings is one text."""
+def strings(value: Any, *, joined: bool = True) -> Iterator[str]:
+    """Yield every text in a record; if `joined`, a list of strings is one text."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for item in value.values():
-            yield from strings(item)
+            yield from strings(item, joined=joined)
     elif isinstance(value, list):
-        if value and all(isinstance(item, str) for item in value):
+        if joined and value and all(isinstance(item, str) for item in value):
             yield " ".join(value)
         else:
             for item in value:
-                yield from strings(item)
+                yield from strings(item, joined=joined)
 
 
 class HeldOut:
@@ -90,11 +90,7 @@ class HeldOut:
 
     @classmethod
     def load(cls, shared: Path) -> HeldOut:
-        """Load all evaluation texts.
-
-        Args:
-            shared: the folder with `datasets/` and `nli/`.
-        """
+        """Load all evaluation texts of a folder with `datasets/` and `nli/`."""
         held = cls()
         datasets = shared / "datasets"
         paths = [path for name in FOLDERS for path in sorted((datasets / name).iterdir())]
@@ -183,22 +179,11 @@ def training_texts(file: Path) -> Iterator[str]:
     seen: set[int] = set()
     with lzma.open(file, "rt", encoding="utf-8") as lines:
         for line in lines:
-            for text in _every_text(json.loads(line)):
+            for text in strings(json.loads(line), joined=False):
                 key = hash(text)
                 if key not in seen:
                     seen.add(key)
                     yield text
-
-
-def _every_text(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _every_text(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _every_text(item)
 
 
 def check(held: HeldOut, files: Sequence[Path]) -> dict[str, Any]:

@@ -22,14 +22,7 @@ Layout = Callable[[Sequence[str], Sequence[str]], str]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer with labelled statements.
-
-    Attributes:
-        id: its name.
-        source: its source.
-        response: the answer.
-        statements: the span of each statement, and True if the source supports it.
-    """
+    """An answer with the span of each statement, and True if the source supports it."""
 
     id: str
     source: str

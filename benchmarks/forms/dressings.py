@@ -17,14 +17,7 @@ PER_LABEL = 60
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence about a source.
-
-    Attributes:
-        source: its source.
-        sentence: the statement.
-        supported: True if the source supports it.
-        topic: a label for its topic.
-    """
+    """A sentence about a source, which supports it or not, and a label for its topic."""
 
     source: str
     sentence: str

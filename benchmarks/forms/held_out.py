@@ -26,14 +26,9 @@ CARRIER = "The pool has six lanes of fifty metres."
 
 @dataclass(frozen=True, slots=True)
 class Falsehood:
-    """A statement that the source does not support.
+    """A statement that the source does not support, and a true sentence on the same topic.
 
-    Attributes:
-        clause: the statement as a clause, without a capital and a full stop.
-        label: the name of its value.
-        value: the value.
-        truth: a true sentence on the same topic.
-        german: the statement in German.
+    `clause` is the statement without a capital and a full stop, `label` the name of its value.
     """
 
     clause: str

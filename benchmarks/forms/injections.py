@@ -21,15 +21,9 @@ SOURCE = (
 
 @dataclass(frozen=True, slots=True)
 class Lie:
-    """A statement that the source does not support.
+    """A statement that the source does not support, in several forms, and a true sentence.
 
-    Attributes:
-        sentence: the statement as a sentence.
-        headline: the statement as a heading.
-        phrase: the statement without a verb.
-        label: the name of its value.
-        value: the value.
-        truth: a true sentence on the same topic.
+    `phrase` is the statement without a verb, `label` the name of its value.
     """
 
     sentence: str

@@ -334,8 +334,7 @@ class Detector:
         Args:
             max_rounds: Rounds of changes; then every failing claim is removed.
         """
-        from halldetect.repair.repairer import Repairer
-        from halldetect.verification.remembering import RememberingVerifier
+        from halldetect.repair.repairer import RememberingVerifier, Repairer
 
         self._refuse_paper("a repair")
         # The rounds of a repair repeat many pairs.

@@ -13,6 +13,7 @@ from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Progress, Rule, Verifier
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
+from halldetect.verification.devices import on_gpu
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
 
 if TYPE_CHECKING:
@@ -129,8 +130,7 @@ class Loader:
         """Return the verifier that finds passages: on a GPU, the judge is the faster one."""
         if not getattr(verifier, "reads_whole_sources", False):
             return None
-        on_gpu = "cuda" in str(verifier.description.get("runtime"))
-        return verifier if on_gpu else self._named(DEFAULT)
+        return verifier if on_gpu(verifier) else self._named(DEFAULT)
 
     def _load_verifier(self) -> tuple[Verifier, tuple[str, ...]]:
         """Return the verifier, and a note if the fallback had to be used."""

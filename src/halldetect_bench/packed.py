@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import InputError
-from halldetect_bench.methods.ablation import variant_scores
 from halldetect_bench.predictions import Header, Prediction, Results
 from halldetect_bench.stats.growth import SIZES
 from halldetect_bench.stats.sentence_level import sentence_scores
 
 ROWS = "rows.json.xz"
 COLUMNS = ".columns.json.xz"
-# Scores are stored in millionths, those of claims and ablations in ten-thousandths. They are
-# rounded down, to stay on the same side of the threshold.
+# Scores are stored in millionths, those of claims in ten-thousandths. They are rounded
+# down, to stay on the same side of the threshold.
 _FINE, _COARSE = 1_000_000, 10_000
 _COSTS = (
     "generative_passes",
@@ -83,13 +82,6 @@ def _columns(one: Results, place: dict[str, int], timed: bool) -> dict[str, Any]
         "sentences": [_sentences(item) for item in items],
         **{name: [item.cost.get(name, 0) for item in items] for name in _COSTS},
     }
-    if one.header.method["name"] == "ablation":
-        columns["variants"] = [
-            None
-            if item.score is None
-            else [_whole(value, _COARSE) for value in variant_scores(item)]
-            for item in items
-        ]
     if timed:
         columns["seconds"] = [
             round(sum(item.cost.get("seconds", {}).values()), 6) for item in items
@@ -163,8 +155,6 @@ def _results(path: Path, rows: Sequence[Row]) -> Results:
 def _prediction(row: Row, content: dict[str, Any], at: int) -> Prediction:
     columns = {name: _cell(column, at) for name, column in content["columns"].items()}
     details: dict[str, Any] = {name: row[name] for name in SIZES if row[name] is not None}
-    if columns.get("variants") is not None:
-        details["variants"] = [value / _COARSE for value in columns["variants"]]
     cost = {name: columns[name] for name in _COSTS if columns[name]}
     resources = {}
     if columns.get("seconds") is not None:

@@ -15,12 +15,10 @@ from pathlib import Path
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.large.verifier import LargeVerifier
 from halldetect_bench.datasets import edited_texts, labelled_claims, labelled_summaries, rag_answers
-from halldetect_bench.datasets.adversarial import adversarial
 from halldetect_bench.datasets.edited_texts import HALUEVAL_TASKS, SUMMEDITS_DOMAINS
 from halldetect_bench.datasets.labelled_rows import Loaded, join
 from halldetect_bench.datasets.labelled_summaries import DEFACTO_SPLITS
 from halldetect_bench.datasets.readers import Loader
-from halldetect_bench.methods.ablation import SENTENCES, Ablation
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
 from halldetect_bench.methods.method import Method
 from halldetect_bench.methods.pairwise import (
@@ -45,8 +43,6 @@ from halldetect_bench.models.selection import RunModels
 
 ROOT_VARIABLE = "HALLDETECT_DATA"
 USER_FILE = "jsonl:"
-ADVERSARIAL = "adversarial:"
-ADVERSARIAL_SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +98,14 @@ DATASETS: dict[str, Dataset] = {
 def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
     """Return the rows of a dataset in the folder `root`; by default HALLDETECT_DATA.
 
-    The name is one of DATASETS, `jsonl:PATH` for your own file, or `adversarial:NAME` for the
-    faithful responses of another dataset and their edits, always with the same seed.
+    The name is one of DATASETS, or `jsonl:PATH` for your own file.
     """
     if name.startswith(USER_FILE):
         return labelled_claims.load_user_file(Path(name.removeprefix(USER_FILE)))
-    if name.startswith(ADVERSARIAL):
-        base = load_dataset(name.removeprefix(ADVERSARIAL), root)
-        return Loaded(tuple(adversarial(base.rows, seed=ADVERSARIAL_SEED)), base.dropped)
     dataset = DATASETS.get(name)
     if dataset is None:
         raise InputError(
-            f"no dataset named {name!r}; there are {', '.join(DATASETS)}, {USER_FILE}PATH and "
-            f"{ADVERSARIAL}NAME"
+            f"no dataset named {name!r}; there are {', '.join(DATASETS)} and {USER_FILE}PATH"
         )
     return dataset.load(data_root(root) / dataset.folder)
 
@@ -176,12 +167,6 @@ def _one_prompt(run: RunModels) -> Method:
     return OnePrompt(verifier)
 
 
-def ablation(run: RunModels, extractor: str | None = None) -> Method:
-    """Return the ablation with the claims of an extractor; by default that of the run."""
-    name = extractor or run.options.extractor or SENTENCES
-    return Ablation(None if name == SENTENCES else run.extractor(name), run.verifier)
-
-
 METHODS: dict[str, MethodEntry] = {
     entry.name: entry
     for entry in (
@@ -211,6 +196,5 @@ METHODS: dict[str, MethodEntry] = {
             lambda run: EmbeddingDivergence(run.embedder),
         ),
         MethodEntry("rouge-l", "words in common, in order", "nothing", lambda run: RougeL()),
-        MethodEntry("ablation", "see `bench ablate`", "verifier, extractor", ablation),
     )
 }

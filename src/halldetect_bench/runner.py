@@ -56,16 +56,11 @@ def run(
     command: str = "",
     sample: dict[str, int] | None = None,
 ) -> RunOutcome:
-    """Score the rows that are missing in a folder of results, and append them.
+    """Score the rows of a dataset that are missing in a folder of results, and append them.
 
-    Args:
-        dataset, rows: the name of the dataset and its rows.
-        method: the method that scores them.
-        folder: the folder of results.
-        batch: the rows per call. Large batches are faster on some machines, but their rows share
-            the time equally, and a killed process loses the whole batch.
-        progress: called after each batch.
-        command, sample: for the header; see `predictions.header_of`.
+    Each call of the method gets `batch` rows. Large batches are faster on some machines, but their
+    rows share the time equally, and a killed process loses the whole batch. `command` and `sample`
+    are for the header; see `predictions.header_of`.
     """
     if batch < 1:
         raise InputError(f"--batch must be at least 1, not {batch}")
@@ -86,11 +81,7 @@ def run(
 
 
 def missing(rows: Sequence[Row], done: dict[str, str], path: Path) -> list[Row]:
-    """Return the rows that are not in `done`, the row digests by id.
-
-    Raises:
-        InputError: if a row that is done has changed.
-    """
+    """Return the rows that are not in `done`, the row digests by id; none of these may differ."""
     todo = []
     for row in rows:
         if row.id not in done:

@@ -114,11 +114,7 @@ def parse_tokens(text: str) -> dict[str, AccessToken]:
 
 
 def create_token(file: Path, name: str, scopes: Iterable[str]) -> str:
-    """Create a token, add its digest to the file and return its secret, which is not stored.
-
-    Raises:
-        InputError: if the name or the scopes cannot be used, or the file cannot be written.
-    """
+    """Create a token, add its digest to the file and return its secret, which is not stored."""
     scopes = sorted(set(scopes), key=SCOPES.index)
     _check_token(name, scopes)
     try:

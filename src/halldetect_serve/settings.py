@@ -69,19 +69,13 @@ class StorageSettings:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamSettings:
-    """The chat server behind the proxy.
-
-    Attributes:
-        action: the action on a hallucinated answer, one of `ACTIONS`.
-        block_unchecked: True to block answers that could not be checked as well.
-        max_bytes: bytes per answer of the upstream.
-    """
+    """The chat server behind the proxy."""
 
     url: str
-    action: str = "annotate"
+    action: str = "annotate"  # on a hallucinated answer, one of `ACTIONS`
     block_unchecked: bool = False
     timeout: float = 120.0
-    max_bytes: int = 8_000_000
+    max_bytes: int = 8_000_000  # per answer
     key: str = field(default="", repr=False)
     sources: SourcePlaces = field(default_factory=SourcePlaces)
 
@@ -112,24 +106,17 @@ class UpstreamSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """All settings of the service.
-
-    Attributes:
-        host: address to serve on; without `auth` it must be a loopback address.
-        port: port to serve on; 0 chooses a free one.
-        tokens: the file with the tokens, which requests need if `auth` is True.
-        origins: web sites whose scripts may call the API.
-    """
+    """All settings of the service."""
 
     storage: StorageSettings
-    host: str = "127.0.0.1"
-    port: int = 8000
+    host: str = "127.0.0.1"  # without `auth` it must be a loopback address
+    port: int = 8000  # 0 chooses a free one
     auth: bool = False
-    tokens: Path = Path("tokens")
+    tokens: Path = Path("tokens")  # a file, used with `auth`
     checks: CheckSettings = field(default_factory=CheckSettings)
     limits: Limits = field(default_factory=Limits)
     upstream: UpstreamSettings | None = None
-    origins: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()  # web sites whose scripts may call the API
 
     def __post_init__(self) -> None:
         if not self.auth and not is_loopback(self.host):

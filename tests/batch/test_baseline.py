@@ -90,7 +90,6 @@ def test_only_the_first_rows_are_shown(tmp_path: Path) -> None:
         (["--baseline", "rows.jsonl"], "they are not of batch"),
         (["--baseline", "broken.jsonl"], "cannot read results"),
         (["--fail-if", "worse>0"], "needs --baseline"),
-        (["--baseline", "rows.jsonl", "--level", "claim"], "results per response"),
     ],
 )
 def test_unusable_baseline_is_refused_first(

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from halldetect import Detector
-from halldetect.batch.job import ColumnNames, Job, Level
+from halldetect.batch.job import ColumnNames, Job
 from halldetect.batch.local import BatchOutcome, run_local
 from halldetect.batch.results import read_results
 from halldetect.cli import main
@@ -248,8 +248,6 @@ def test_resume_needs_same_input_and_configuration(tmp_path: Path) -> None:
     job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True)
     with pytest.raises(InputError, match=r"cannot resume: .* had another configuration; give"):
         run_local(Detector(OverlapVerifier(), threshold=0.25), job)
-    with pytest.raises(InputError, match="another level"):
-        run_local(detector(), Job(job.source, job.target, resume=True, level=Level.CLAIM))
     other = write_jsonl(tmp_path / "other.jsonl", rows_of_all_kinds(100))
     for changed, what in (
         (Job(str(other), job.target, resume=True), "list of input files"),
@@ -267,10 +265,9 @@ def test_resume_needs_same_input_and_configuration(tmp_path: Path) -> None:
     assert same_results(tmp_path / "out.jsonl", tmp_path / "whole.jsonl")
 
 
-@pytest.mark.parametrize("level", list(Level))
 @pytest.mark.parametrize("damage", ["cut", "empty", "longer", "forged"])
-def test_damaged_part_is_made_again(tmp_path: Path, level: Level, damage: str) -> None:
-    options: dict[str, Any] = {"level": level, "batch_size": 8}
+def test_damaged_part_is_made_again(tmp_path: Path, damage: str) -> None:
+    options: dict[str, Any] = {"batch_size": 8}
     stopped_after(tmp_path, 2, rows=20, **options)
     job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True, **options)
     run_local(detector(), Job(job.source, str(tmp_path / "whole.jsonl"), **options))

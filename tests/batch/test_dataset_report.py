@@ -66,8 +66,6 @@ def test_hostile_text_stays_text(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ]  # fmt: skip
     for target in re.findall(r'href="([^"]+)"', page):
         assert (folder / target).is_file()
-    text = (folder / "report.md").read_text(encoding="utf-8")
-    assert "<script" not in text.replace("\\<script", "")
     # The results are there: the report can be had again, and by any column.
     again = [*arguments, "--resume", "--by", "none"]
     assert main(again) == 2
@@ -80,9 +78,8 @@ def test_report_is_refused_before_the_work(
 ) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(3)))
     folder = str(tmp_path / "report")
-    for target, more in (("-", []), (str(tmp_path / "o.jsonl"), ["--level", "claim"])):
-        assert main(["batch", source, target, "--report", folder, *more]) == 2
-        assert "--report needs results per response" in capsys.readouterr().err
+    assert main(["batch", source, "-", "--report", folder]) == 2
+    assert "--report needs results in a file" in capsys.readouterr().err
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.txt").touch()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from halldetect import Detector, Report
 from halldetect.batch import formats
-from halldetect.batch.job import ColumnNames, Job, Level
+from halldetect.batch.job import ColumnNames, Job
 from halldetect.batch.local import run_local
 from halldetect.batch.results import read_results
 from halldetect.cli import main
@@ -122,9 +122,6 @@ def test_parquet_in_and_out(tmp_path: Path) -> None:
     assert Report.from_json(found[1]["report"]).response == ROWS[1]["response"]
     assert json.loads(found[1]["columns"]) == {"lang": "de", "n": 1, "when": None, "x": None}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.parquet"]
-    claims = tmp_path / "claims.parquet"
-    run_local(limited(), Job(str(source), str(claims), level=Level.CLAIM))
-    assert parquet.read_table(claims).column("claim").to_pylist() == [1, 1, 2, 1, None]
 
 
 def test_csv_output_equals_json_lines(tmp_path: Path) -> None:
@@ -147,11 +144,6 @@ def test_csv_output_equals_json_lines(tmp_path: Path) -> None:
     assert first[:4] == ["a", "faithful", "", "false"]
     assert (rest[-1][3], rest[-1][-1]) == ("true", "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.csv", "out.jsonl"]
-
-    run_local(limited(), Job(str(source), str(out), level=Level.CLAIM, overwrite=True))
-    with out.open(encoding="utf-8", newline="") as file:
-        claims = [row["claim"] for row in csv.DictReader(file, strict=True)]
-    assert claims == ["1", "1", "2", "1", "", "1", ""]
 
 
 def test_bad_parquet_value_is_bad_row(tmp_path: Path) -> None:
@@ -217,21 +209,6 @@ def test_columns_with_other_names(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no column 'key', only context, answer.*--id-column"):
         check(tmp_path, tmp_path / "in.csv", columns=columns)
     assert not list(tmp_path.glob("*.parts*"))
-
-
-def test_claim_level_loses_no_row(tmp_path: Path) -> None:
-    source = write_jsonl(tmp_path / "in.jsonl", [*ROWS, "nonsense"])
-    found = check(tmp_path, source, level=Level.CLAIM)
-    assert [(row["id"], row["claim"], row["status"]) for row in found] == [
-        ("a", 1, "supported"),
-        ("b", 1, "supported"),
-        ("b", 2, "contradicted"),
-        ("c", 1, "supported"),
-        ("d", None, "uncheckable"),
-        (5, None, "uncheckable"),
-    ]
-    assert found[2]["text"] == WRONG
-    assert len({tuple(row) for row in found}) == 1  # the same fields everywhere
 
 
 @pytest.mark.parametrize(
@@ -359,7 +336,6 @@ def test_each_line_is_one_result(
     assert len(out) == len(rows)
     assert all(row["verdict"] in {*VERDICTS} for row in out)
     assert all(row["reason"] for row in out if row["verdict"] == "uncheckable")
-    assert all(row["claim"] or row["reason"] for row in check(folder, data, level=Level.CLAIM))
 
 
 @settings(max_examples=20)

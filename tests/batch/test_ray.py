@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from halldetect import Detector
-from halldetect.batch.job import Job, Level
+from halldetect.batch.job import ColumnNames, Job
 from halldetect.batch.local import BatchOutcome, run_local
 from halldetect.errors import CheckError, InputError
 from halldetect.report import Probabilities
@@ -70,10 +70,9 @@ def here(source: Any, target: Path, **options: Any) -> Path:
 
 
 def test_same_bytes_as_local_engine(tmp_path: Path) -> None:
-    """With a line per claim; the other tests have a line per response."""
     source = str(write_jsonl(tmp_path / "in.jsonl", [*rows_of_all_kinds(50), "no row"]))
-    expected = here(source, tmp_path / "here.jsonl", level=Level.CLAIM)
-    outcome = on_ray(source, tmp_path / "there.jsonl", workers=2, level=Level.CLAIM)
+    expected = here(source, tmp_path / "here.jsonl")
+    outcome = on_ray(source, tmp_path / "there.jsonl", workers=2)
     assert untimed(tmp_path / "there.jsonl") == untimed(expected)
     assert (outcome.counts.rows, outcome.counts.by_kind["bad"], outcome.interrupted) == (
         51,
@@ -193,8 +192,8 @@ def test_stopped_run_resumes_to_same_bytes(tmp_path: Path) -> None:
     assert not target.exists()
     with pytest.raises(InputError, match="exists"):
         on_ray(source, target)
-    with pytest.raises(InputError, match="another level"):
-        on_ray(source, target, resume=True, level=Level.CLAIM)
+    with pytest.raises(InputError, match="another columns"):
+        on_ray(source, target, resume=True, columns=ColumnNames(id="n"))
     copy = tmp_path / "copy.jsonl"
     shutil.copytree(parts, f"{copy}.parts")
     again = on_ray(source, target, resume=True)

@@ -10,12 +10,10 @@ import pytest
 
 from benchmarks.pack import pack_folder
 from halldetect.errors import InputError
-from halldetect_bench.cli.results import read_tables
+from halldetect_bench.cli import read_tables
 from halldetect_bench.packed import pack
 from halldetect_bench.predictions import Results, open_predictions, read_all
-from halldetect_bench.report.blocks import markdown
-from halldetect_bench.report.csv_files import csv_files
-from halldetect_bench.report.summary import summary_blocks
+from halldetect_bench.report import csv_files, summary
 from tests.support.bench_fakes import COST, make_results
 
 GOLD: list[bool | None] = [True, False] * 20
@@ -24,7 +22,6 @@ GOOD: list[float | None] = [
 ]
 SENTENCES = [["Ann won the race.", True], ["Bob lost.", False], ["Cy slept.", False]]
 CLAIMS = [["Ann won.", 0.9], ["The race was won.", 0.4], ["Bob lost.", 0.6], ["Zzz", None]]
-MAXIMA = {str(m): [0.7, 0.2, 0.625] for m in (1, 2, 4, 8, 16)}
 
 
 def worded(name: str, **settings: object) -> Results:
@@ -39,7 +36,7 @@ def worded(name: str, **settings: object) -> Results:
                 gold_claims=SENTENCES,
                 kind="number" if n % 4 == 0 else None,
                 reason=None if item.score is not None else "too long",
-                details={"source_words": 10 * n, "scales": [MAXIMA] * 4},
+                details={"source_words": 10 * n},
                 resources={"joules": 1.5, "energy": "RAPL"},
             )
             for n, item in enumerate(made.predictions)
@@ -52,7 +49,6 @@ def stored(folder: Path) -> Path:
     some = make_results("d", "c", GOOD[:30], GOLD[:30], {**COST, "generative_passes": 0})
     for one in (
         worded("halldetect", verifier=verifier),
-        worded("ablation", extractor={"name": "sentences"}, verifier=verifier),
         worded("b"),
         some,
     ):
@@ -73,9 +69,8 @@ def test_the_report_is_equal_and_has_no_words(tmp_path: Path) -> None:
         text = lzma.decompress(path.read_bytes()).decode()
         assert not any(word in text for word in ("Ann", "race", "Bob", "slept", "Zzz"))
     one, two = (read_tables(folder, samples=20) for folder in (before, tmp_path / "out"))
-    assert markdown(summary_blocks(one)) == markdown(summary_blocks(two))
+    assert summary(one) == summary(two)
     assert csv_files(one) == csv_files(two)
-    assert "0.667" not in csv_files(one)["ablations.csv"]
 
 
 def test_packing_gives_the_same_bytes_again(tmp_path: Path) -> None:

@@ -108,11 +108,11 @@ def test_a_file_says_nothing_of_this_machine(tmp_path: Path) -> None:
     model.parent.mkdir()
     model.touch()
     settings = {"model": {"name": f"gguf:{model}", "at": [str(model)]}, "hub": "hf:a/b"}
-    header = header_of(f"adversarial:jsonl:{tmp_path}/rows.jsonl", {"name": "m", **settings})
+    header = header_of(f"jsonl:{tmp_path}/rows.jsonl", {"name": "m", **settings})
     assert header.method["model"] == {"name": "gguf:model.gguf", "at": ["model.gguf"]}
     assert header.method["hub"] == "hf:a/b"
-    assert header.dataset == "adversarial:jsonl:rows"
-    assert header.path.parent == Path("adversarial-jsonl-rows")
+    assert header.dataset == "jsonl:rows"
+    assert header.path.parent == Path("jsonl-rows")
 
 
 def test_odd_characters_survive(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_every_run_is_a_command() -> None:
     found = list(evaluation.all_runs(options()))
     assert {run.dataset for run in found} <= set(evaluation.DATASETS)
     parser = build_parser()
-    for run in {(run.action, run.options): run for run in found}.values():
+    for run in {run.options: run for run in found}.values():
         parser.parse_args(run.command(["-o", "out"])[3:])
     plain = list(evaluation.all_runs(options(llm=None, embedder=None, large=False)))
     assert not any("--llm" in run.options or "large" in run.options for run in plain)

@@ -40,6 +40,26 @@ def test_the_everyday_pairs_are_minimal() -> None:
         assert {row.expected for row in group} == set(suites.EXPECTED.values())
 
 
+def test_the_suite_of_languages_has_the_same_shape_in_each() -> None:
+    text = (suites.DATA / "languages.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert len({(row["source"], row["claim"]) for row in rows}) == len(rows)
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for row in rows:
+        pair = (row["language"], row["claim_language"])
+        counts.setdefault(pair, Counter())[row["kind"]] += 1
+        assert row["claim"] not in row["source"]
+        assert row["label"] == {"true": "E", "unsupported": "N"}.get(row["kind"], "C")
+    kinds = ("true", "contradicted", "unsupported", "number", "negation")
+    for language in ("de", "es", "fr", "it", "pt", "hi", "zh", "ja", "ar", "ru"):
+        passages = {row["source"] for row in rows if row["language"] == language}
+        assert 8 <= len(passages) <= 10
+        assert counts.pop((language, language)) == dict(zip(kinds, (16, 8, 6, 5, 5), strict=True))
+        for pair in ((language, "en"), ("en", language)):
+            assert counts.pop(pair) == dict(zip(kinds, (5, 2, 1, 1, 1), strict=True))
+    assert not counts
+
+
 def test_figures_are_counted_by_hand() -> None:
     supported, contradicted, unsupported = (
         Status.SUPPORTED,

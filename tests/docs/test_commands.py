@@ -21,7 +21,7 @@ SOURCE = "The bridge of Kell opened in 1932. It has six lanes."
 RIGHT, WRONG = "The bridge of Kell has six lanes.", "A storm sank the ferry Alma in 1971."
 # Not run here: servers (tests/serve), datasets that are not in the repository (tests/bench), other
 # machines (tests/batch/test_ray.py), and `demo`, which .ci/run runs with the real weights.
-ELSEWHERE = ("serve", "demo", "bench run", "bench ablate", "bench report", "bench reproduce")
+ELSEWHERE = ("serve", "demo", "bench run", "bench report", "bench reproduce")
 APART = ("--engine ray",)
 RUN = [
     case

@@ -10,7 +10,7 @@ import pytest
 
 from halldetect.cli import main
 from halldetect.models import digest_of
-from halldetect_bench.report.summary import MAX_LINES, newer_weights
+from halldetect_bench.report import MAX_LINES, newer_weights
 from halldetect_bench.stats.selection import read_settings
 from tests.support.paths import ROOT
 

@@ -283,17 +283,22 @@ def groups(tiny: TinyModel) -> list[Group]:
 
 @pytest.mark.hf
 def test_rows_hold_every_claim_behind_its_passage(tiny: TinyModel) -> None:
-    from halldetect.large.torch_backend import packed, units
+    from halldetect.large.torch_backend import filled_rows, packed, units
 
     given = groups(tiny)
     seen = set()
     shortest = max(len(group.passage) + max(map(len, group.claims)) for group in given)
     for row in (1, shortest, 4096):
-        rows = units(given, row)
-        assert all(unit.size <= row or unit.last == unit.first + 1 for unit in rows)
-        assert [unit.size for unit in rows] == sorted((unit.size for unit in rows), reverse=True)
-        arrays = packed(given, rows, rows[0].size)
-        flat, positions = arrays.ids.reshape(-1), arrays.positions.reshape(-1)
+        waiting = units(given, row)
+        assert all(unit.size <= row or unit.last == unit.first + 1 for unit in waiting)
+        sizes = [unit.size for unit in waiting]
+        assert sizes == sorted(sizes)
+        rows = filled_rows(waiting, sizes[-1], len(sizes))
+        assert not waiting
+        assert all(sum(unit.size for unit in units_of_row) <= sizes[-1] for units_of_row in rows)
+        assert len(rows) < len(sizes)  # short units share a row
+        arrays = packed(given, rows, sizes[-1])
+        flat, positions = arrays.tokens[0].reshape(-1), arrays.tokens[1].reshape(-1)
         for (group, claim), end in zip(arrays.claims, arrays.last_tokens, strict=True):
             tokens = given[group].claims[claim]
             assert tuple(flat[end + 1 - len(tokens) : end + 1]) == tokens

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halldetect.reading.document import Span
 from halldetect.reading.sources import read_source
 from tests.support.source_readings import read_sentences
 
@@ -138,3 +139,12 @@ def test_any_records_are_read_in_order(text: str) -> None:
     places = document.sentences
     assert all(0 <= span.start < span.end <= len(text) for span in places)
     assert all(a.end <= b.start for a, b in pairwise(places))
+
+
+def test_label_once_per_value() -> None:
+    text = '{"name": "Luna", "review": "Good soup. Slow service.\\nWe came back.", "stars": 4}'
+    read = read_source(text)
+    whole = "name: Luna\nreview: Good soup. Slow service.\nWe came back.\nstars: 4"
+    assert read.readable(Span(0, len(text))) == whole
+    later = Span(text.index("Slow"), text.index(', "stars'))
+    assert read.readable(later) == "review: Slow service.\nWe came back."

@@ -48,7 +48,7 @@ def test_the_result_counts_what_meets(tmp_path: Path) -> None:
 
 def test_the_stored_result_covers_every_dataset_and_finds_nothing() -> None:
     result = json.loads(RESULT.read_text(encoding="utf-8"))
-    assert set(result["evaluated_runs"]) == set(DATASETS)
+    assert set(result["evaluated_runs"]) >= set(DATASETS)
     assert all(result["evaluated_runs"].values())
     assert result["run_of_words"] == RUN
     assert sum(item["texts"] for item in result["files"].values()) > 1_000_000

@@ -41,8 +41,8 @@ LIMIT = 512  # tokens of a pair
 STEP = 16  # lengths are rounded up to this for the alignment of the fused kernels
 SHORT, MIDDLING = 50, 250  # words of a source
 # Claims per source at most, and the mean number of assembled claims.
-CLAIMS = {"short": 2, "middling": 2, "long": 3, "handmade": 4, "answers": 10}
-SPLICED = {"short": 0, "middling": 0.5, "long": 2, "handmade": 0, "answers": 0}
+CLAIMS = {"short": 2, "middling": 2, "long": 3, "handmade": 4, "answers": 10, "public": 30}
+SPLICED = {"middling": 0.5, "long": 2}
 CHUNK = 500  # groups encoded at once
 
 Group = dict[str, Any]
@@ -50,24 +50,15 @@ Group = dict[str, Any]
 
 @dataclass
 class Bags:
-    """Pairs of windows and claims in the order of their claims.
+    """Pairs of windows and claims in the order of their claims."""
 
-    Attributes:
-        ids, offsets: the tokens of all pairs in one array.
-        first: the first pair of each claim, and the number of pairs.
-        scales: per pair, 1 for a page, 2 for a short window (a set of bits).
-        whole: per pair, True if the window is the whole source.
-        labels: the label of each claim, by `CODES`.
-        digest: sha256 of the claims, one per line.
-    """
-
-    ids: np.ndarray
+    ids: np.ndarray  # the tokens of all pairs
     offsets: np.ndarray
-    first: np.ndarray
-    scales: np.ndarray
-    whole: np.ndarray
-    labels: np.ndarray
-    digest: np.ndarray
+    first: np.ndarray  # the first pair of each claim, and the number of pairs
+    scales: np.ndarray  # per pair, 1 for a page, 2 for a short window (a set of bits)
+    whole: np.ndarray  # per pair, True if the window is the whole source
+    labels: np.ndarray  # of the claims, by `CODES`
+    digest: np.ndarray  # sha256 of the claims, one per line
 
     @classmethod
     def load(cls, path: Path) -> Bags:
@@ -105,7 +96,7 @@ def choose(options: argparse.Namespace) -> None:
     counts: Counter[str] = Counter()
 
     def chosen() -> Iterator[Group]:
-        for name in ("train_groups", "handmade_train", "answers_train"):
+        for name in ("train_groups", "handmade_train", "answers_train", "public_train"):
             if not (options.work / f"{name}.jsonl.xz").exists():
                 continue
             for group in read(options.work / f"{name}.jsonl.xz"):
@@ -115,7 +106,7 @@ def choose(options: argparse.Namespace) -> None:
                 if rng.random() > getattr(options, kind):
                     continue
                 claims = rng.sample(group["claims"], min(CLAIMS[kind], len(group["claims"])))
-                count = int(SPLICED[kind] + rng.random())
+                count = int(SPLICED.get(kind, 0) + rng.random())
                 for text in splices(split(group["premise"]), count, rng) if count else ():
                     claims.append({"text": text, "label": None, "kind": "spliced"})
                     counts["spliced"] += 1
@@ -242,6 +233,7 @@ def main() -> None:
     parser.add_argument("--long", type=float, default=1.0)
     parser.add_argument("--handmade", type=float, default=1.0, help="share of those by hand")
     parser.add_argument("--answers", type=float, default=1.0, help="share of the long answers")
+    parser.add_argument("--public", type=float, default=1.0, help="share of the published answers")
     parser.add_argument("--processes", type=int, default=12)
     parser.add_argument("--groups", default="bag_groups.jsonl.xz", help="what to encode")
     parser.add_argument("--out", default="bags.npz", help="where to write it")

@@ -49,15 +49,9 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--model", default="base")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--name", default="halldetect-base")
-    parser.add_argument("--temperature", type=float, default=1.0, help="divides the logits")
-    parser.add_argument("--contradiction-weight", type=float, help="of the calibration")
     parser.add_argument("--block", type=int, default=32)
     options = parser.parse_args()
     model = Encoder.load(options.work / options.model)
-    with torch.no_grad():
-        model.classify.weight /= options.temperature
-        model.classify.bias /= options.temperature
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         whole = Path(scratch) / "model.onnx"
@@ -66,7 +60,7 @@ def main() -> None:
     clean_tokenizer(options.work / TOKENIZER / "tokenizer.json", options.out / "tokenizer.json")
     positions = model.shape.positions - model.shape.pad - 1
     config = {
-        "name": options.name,
+        "name": "halldetect-base",
         "model_type": model.shape.kind,
         "id2label": dict(enumerate(LABELS)),
         "max_position_embeddings": model.shape.positions,
@@ -74,8 +68,6 @@ def main() -> None:
         "pad_token_id": model.shape.pad,
         "languages": ["en"],
     }
-    if options.contradiction_weight is not None:
-        config["calibration"] = {"contradiction_weight": options.contradiction_weight}
     (options.out / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     size = sum(file.stat().st_size for file in options.out.iterdir()) / 1e6
     print(f"{options.out}: {size:.1f} MB")

@@ -30,14 +30,10 @@ def judged(
     *,
     rounded: bool = True,
 ) -> np.ndarray:
-    """Return the logits of the chosen pairs (NaN for the others), with rounded weights.
+    """Return the logits of the chosen pairs (by default all; NaN for the others).
 
-    Args:
-        model: the student; its weights stay rounded.
-        bags: claims with their windows.
-        device: the device of the computation.
-        chosen: numbers of pairs; by default all.
-        rounded: False for a student that was unpacked from the package.
+    The weights of the student are rounded and stay so, unless it was unpacked from the package
+    (`rounded` is False).
     """
     model.to(device).eval()
     if rounded:

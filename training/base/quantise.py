@@ -26,8 +26,6 @@ from training.base.rounding import (
     Floats,
     as_half,
     int4_blocks,
-    int7_columns,
-    int8_rows,
     packed_columns,
 )
 
@@ -104,22 +102,6 @@ class _Graph:
     def replace(self, node: onnx.NodeProto, by: list[onnx.NodeProto]) -> None:
         self.replaced[node.output[0]] = by
 
-    def gather8(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-        name, indices, output = node.input[0], node.input[1], node.output[0]
-        table = self.table(node)
-        assert table is not None
-        codes, scales = int8_rows(table)
-        stored = self.constant(f"{name}_int8", codes)
-        scale = self.constant(f"{name}_scale", scales.astype(np.float16))
-        parts = [f"{output}_{part}" for part in ("codes", "floats", "half", "scale")]
-        return [
-            helper.make_node("Gather", [stored, indices], [parts[0]]),
-            helper.make_node("Cast", [parts[0]], [parts[1]], to=TensorProto.FLOAT),
-            helper.make_node("Gather", [scale, indices], [parts[2]]),
-            helper.make_node("Cast", [parts[2]], [parts[3]], to=TensorProto.FLOAT),
-            helper.make_node("Mul", [parts[1], parts[3]], [output]),
-        ]
-
     def gather4(self, node: onnx.NodeProto, block: int = 32) -> list[onnx.NodeProto]:
         """Return the nodes that gather rows of 4-bit codes and then unpack them.
 
@@ -131,7 +113,7 @@ class _Graph:
         assert table is not None
         width = table.shape[1]
         if width % (2 * block):
-            return self.gather8(node)
+            raise ValueError(f"{name}: its width {width} must be a multiple of {2 * block}")
         codes, scales, zeros = int4_blocks(table, block)
         blocks = width // block
         grouped = self.constant(f"{name}_blocks", np.array([-1, blocks, block], np.int64))
@@ -170,7 +152,7 @@ class _Graph:
         ]
 
     def matmul8(self, node: onnx.NodeProto, block: int) -> list[onnx.NodeProto]:
-        """Return nodes for 8-bit products; weights that fit are packed in 4 bits each."""
+        """Return nodes for 8-bit products; the weights are packed in 4 bits each."""
         weight = self.weight(node)
         assert weight is not None
         name, output = node.input[1], node.output[0]
@@ -179,14 +161,10 @@ class _Graph:
             before = self._quantised_rows(node.input[0], weight.shape[0])
         activations, row_scale = self.rows[node.input[0]]
         stored = f"{name}_int8"
-        if weight.shape[0] % (2 * block) == 0:
-            codes, zeros, steps, values, scales = packed_columns(weight, block)
-            for part, value in (("codes", codes), ("zeros", zeros), ("steps", steps)):
-                self.packed[f"{stored}.{part}"] = value
-            self.added[stored] = _elsewhere(stored, values)
-        else:
-            values, scales = int7_columns(weight)
-            self.constant(stored, values)
+        codes, zeros, steps, values, scales = packed_columns(weight, block)
+        for part, value in (("codes", codes), ("zeros", zeros), ("steps", steps)):
+            self.packed[f"{stored}.{part}"] = value
+        self.added[stored] = _elsewhere(stored, values)
         middle = self.constant("row_zero", np.array(128, np.uint8))
         one = self.constant("row_one", np.array(1, np.float32))
         scale = self.constant(f"{name}_scale", scales)

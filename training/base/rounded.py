@@ -24,12 +24,7 @@ SMALLEST = 1 << 16  # smaller matrices are not rounded
 
 
 def four_bits(weight: Tensor, block: int) -> Tensor:
-    """Return a matrix rounded to 4 bits in blocks of each row, as in `rounding.int4_blocks`.
-
-    Args:
-        weight: rows x width, the width a multiple of the block.
-        block: the numbers of a row that share a scale and a zero point.
-    """
+    """Return a matrix rounded to 4 bits in blocks of each row, as in `rounding.int4_blocks`."""
     blocks = weight.view(len(weight), -1, block)
     low = blocks.amin(-1, keepdim=True).clamp(max=0)
     high = blocks.amax(-1, keepdim=True).clamp(min=0)
@@ -55,11 +50,7 @@ class RoundedWeights:
     """The rounded weights of a student, in place of the exact ones while `applied`."""
 
     def __init__(self, model: Encoder) -> None:
-        """Select the matrices that the package stores in 4 bits.
-
-        Args:
-            model: the student; its parameters keep their identity.
-        """
+        """Select the matrices that the package stores in 4 bits."""
         maps = [model.dense.weight]
         for layer in model.layers:
             maps += [layer.qkv.weight, layer.out.weight, layer.up.weight, layer.down.weight]

@@ -15,19 +15,6 @@ TINY = np.float32(1e-12)
 _LEAST = np.float32(1e-6)
 
 
-def int8_rows(table: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Return int8 codes and one scale per row, (rows, 1)."""
-    scales = as_half(np.maximum(np.abs(table).max(1, keepdims=True) / 127, _LEAST))
-    return np.clip(np.rint(table / scales), -127, 127).astype(np.int8), scales
-
-
-def int7_columns(weight: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Return codes from -63 to 63 with a fitted scale for each column."""
-    scales = np.maximum(np.abs(weight).max(0) / LARGEST, TINY).astype(np.float32)
-    codes = np.clip(np.rint(weight / scales), -LARGEST, LARGEST)
-    return codes.astype(np.int8), fitted(weight, codes, scales)
-
-
 def fitted(weight: Floats, codes: NDArray[np.generic], scales: Floats) -> Floats:
     """Return the scale of each column that brings its codes closest to the weights."""
     steps = codes.astype(np.float32)

@@ -79,12 +79,7 @@ def save(model: Encoder, folder: Path, outcome: dict[str, Any], options: Any) ->
 
 
 def answers_in(folder: Path, count: int) -> np.ndarray:
-    """Return the answers of the large verifier for `count` claims; NaN without an answer.
-
-    Args:
-        folder: the output of `training.large.label`; it may be incomplete.
-        count: the number of claims in its input file.
-    """
+    """Return the answers of the large verifier for `count` claims; NaN without an answer."""
     found = np.full((count, 3), np.nan, np.float32)
     for part in sorted(folder.glob("labels_*.npz")):
         if not part.name.endswith(".partial.npz"):
@@ -107,10 +102,8 @@ class Known:
 def known(labels: np.ndarray, folder: Path, mix: float) -> Known:
     """Return labels (`bags.CODES`) and answers of the large verifier as targets.
 
-    Args:
-        labels: the label of each claim.
-        folder: the output of `training.large.label`; it may be incomplete.
-        mix: the weight of an answer if the claim also has a label.
+    `folder` may hold answers for some claims only; `mix` is the weight of an answer if the claim
+    also has a label.
     """
     answers = answers_in(folder, len(labels))
     asked = ~np.isnan(answers[:, 0])
@@ -308,7 +301,7 @@ def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
-    parser.add_argument("--start", nargs="+", required=True, help="students; their mean is taken")
+    parser.add_argument("--start", required=True, help="the student to start from")
     parser.add_argument("--taught", type=Path, required=True, help="answers of the large verifier")
     parser.add_argument("--out", required=True)
     parser.add_argument("--seconds", type=float)
@@ -340,12 +333,7 @@ def main() -> None:
         f"{answered:,} answers",
         flush=True,
     )
-    models = [Encoder.load(options.work / name, dropout=options.dropout) for name in options.start]
-    states = [item.state_dict() for item in models]
-    model = models[0]
-    model.load_state_dict(
-        {name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]}
-    )
+    model = Encoder.load(options.work / options.start, dropout=options.dropout)
     torch.manual_seed(options.seed)
     (options.work / options.out).mkdir(exist_ok=True)
     outcome = train(model, bags, targets, options)

@@ -2,8 +2,7 @@
 
     python -m training.base.unpack src/halldetect/weights/base WORK/base
 
-The weights stay rounded, and a temperature folded into the last layer stays there
-(`to_hf --temperature 1`).
+The weights stay rounded.
 """
 
 from __future__ import annotations
@@ -33,17 +32,11 @@ def student(folder: Path) -> Encoder:
 
     file = folder / "model.onnx"
     model = onnx.load(str(file), load_external_data=False)
-    stored = {
+    stored: Arrays = {
         item.name: numpy_helper.to_array(item)
         for item in model.graph.initializer
         if item.data_location != onnx.TensorProto.EXTERNAL
-    }
-    return student_of(stored, packed_beside(file))
-
-
-def student_of(stored: Arrays, packed: Path) -> Encoder:
-    """Return the encoder of a shipped model's arrays, by name, and of its packed file."""
-    stored = stored | dict(unpacked(packed))
+    } | dict(unpacked(packed_beside(file)))
     state: Arrays = {
         name.removeprefix("model."): value
         for name, value in stored.items()

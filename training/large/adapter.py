@@ -98,14 +98,10 @@ def combined(
     uniform: bool = True,
     device: str = "cpu",
 ) -> Adapter:
-    """Return the weighted sum of the adapters' products, cut to a rank.
+    """Return the weighted sum of the adapters' products, by default their mean, cut to a rank.
 
-    Args:
-        adapters: one or more.
-        weights: of the adapters; by default they count the same and sum to 1.
-        rank: the rank of every map; if not uniform, the mean rank weighted by the map sizes.
-        uniform: False keeps the largest singular values per stored number over all maps.
-        device: the device of the computation.
+    If not uniform, the largest singular values per stored number over all maps are kept, and the
+    rank is the mean of the maps, weighted by their sizes.
     """
     found: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
     weights = weights or [1 / len(adapters)] * len(adapters)
@@ -145,13 +141,7 @@ def _ranks(found: dict[str, tuple[Tensor, Tensor, Tensor]], rank: int) -> dict[s
 
 
 def ship(adapter: Path, out: Path, base_sha256: str) -> None:
-    """Write a `.lora8` file with the metadata for the package; its numbers do not change.
-
-    Args:
-        adapter: a `.lora8` file of `prune`.
-        out: the file for the package.
-        base_sha256: the digest of the GGUF file that the adapter belongs to.
-    """
+    """Write a `.lora8` file with the metadata for the package; its numbers do not change."""
     data = adapter.read_bytes()
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + size])

@@ -13,7 +13,6 @@ from training.leaks import tokens
 
 CAPTIONS = frozenset({"snli_part", "mpe", "counterfactual_nli", "scone"})
 TABLES = frozenset({"tabfact", "logicnlg", "infotabs", "scitab", "fetaqa", "tatqa", "nli4ct"})
-DIALOGUES = frozenset({"friendsqa", "molweni", "clinical_dialogue_notes"})
 # Sets of running text good enough to use its sentences as claims.
 PROSE = frozenset(
     "squad11_train squad_dev squadshifts defacto factcg_cg2c cnndm_sample summhay pubmedqa boolq "

@@ -84,13 +84,7 @@ def firm(rng: random.Random) -> str:
 
 
 def filled(item: Item, number: int, rng: random.Random) -> Passage:
-    """Return one copy of an item.
-
-    Args:
-        item: a line of a file.
-        number: which of the item's fillings to take; they repeat.
-        rng: chooses the names.
-    """
+    """Return one copy of an item, with one of its fillings by number (they repeat)."""
     names = people(3, rng)
     slots = {f"p{n}": name for n, name in enumerate(names, 1)}
     for n, name in enumerate(names, 1):

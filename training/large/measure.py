@@ -15,6 +15,7 @@ import argparse
 import hashlib
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ SHORT_DEV = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto-v
 LONG_DEV = ("dev-qa", "dev-summary", "dev-records", "dev-long")
 TEST = ("test-qa", "test-summary", "data2txt", "data2txt-lines", "clearfacts")
 SUITES = ("cases", "checks", "everyday", "contexts", "recombined")
+MEMERAG = ("memerag_en", "memerag_de", "memerag_es", "memerag_fr", "memerag_hi")
 LONGEST = 12_000  # tokens of a source that is judged whole
 LENGTHS_TRIED = tuple(round(0.1 * step, 1) for step in range(11))
 WORTH, EVERYDAY = 0.005, 0.21
@@ -97,6 +99,34 @@ def responses(shared: Path, work: Path, most: int) -> Iterator[dict[str, Any]]:
         for one in suite_rows(suite):
             wrong = one.expected != Status.SUPPORTED
             yield row(suite, readable(str(one.source)), one.claim, wrong, one.id, None)
+    yield from in_languages(shared)
+
+
+def in_languages(shared: Path) -> Iterator[dict[str, Any]]:
+    """Yield MEMERAG's answers with the sentences of its annotators, and our claims by languages.
+
+    A suite is named after its language, or after those of source and claim if they differ.
+    """
+    states = {"Supported": "E", "Not Supported": "notE"}
+    for name in MEMERAG:
+        file = shared / "datasets" / "memerag" / f"{name.removeprefix('memerag_')}.jsonl"
+        for item in read(file):
+            told = [(part["sentence"].strip(), states[part["factuality"]])
+                    for part in item["answer"] if part["factuality"] in states]  # fmt: skip
+            yield {
+                "set": name, "wrong": any(label != "E" for _, label in told),
+                "source": "\n\n".join(readable(part["text"]) for part in item["context"]),
+                "claims": [[text, None] for text, _ in told],
+                "labels": [label for _, label in told], "document": str(item["query_id"]),
+            }  # fmt: skip
+    suite = Path(__file__).parents[2] / "tests" / "data" / "languages.jsonl"
+    for item in read(suite):
+        names = dict.fromkeys((item["language"], item["claim_language"]))
+        yield {
+            "set": "_".join(["suite", *names]), "source": readable(item["source"]),
+            "wrong": item["label"] != "E", "claims": [[item["claim"], None]],
+            "document": item["source"][:80],
+        }  # fmt: skip
 
 
 def made_up(groups: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -349,18 +379,24 @@ def summary(
 ) -> dict[str, Any]:
     """Return the figures of all sets, per response and per sentence, and means."""
     by_set = {name: figures(*pair, samples) for name, pair in answers.scores(calibration).items()}
+    sentences = {
+        name: figures(*pair, samples) for name, pair in answers.sentences(calibration).items()
+    }
     means = {}
-    for title, names in (("six", SIX), ("short_dev", SHORT_DEV), ("long_dev", LONG_DEV),
-                         ("suites", SUITES)):  # fmt: skip
-        mine = [by_set[name] for name in names if "auroc" in by_set.get(name, {})]
+    same = tuple(name for name in by_set if re.fullmatch(r"suite_[a-z]+", name))
+    across = tuple(name for name in by_set if re.fullmatch(r"suite_[a-z]+_[a-z]+", name))
+    for title, names, found in (
+        ("six", SIX, by_set), ("short_dev", SHORT_DEV, by_set), ("long_dev", LONG_DEV, by_set),
+        ("suites", SUITES, by_set), ("memerag", MEMERAG, sentences),
+        ("memerag_answers", MEMERAG, by_set), ("suite_languages", same, by_set),
+        ("suite_across", across, by_set),
+    ):  # fmt: skip
+        mine = [found[name] for name in names if "auroc" in found.get(name, {})]
         if mine:
             keys = ("auroc", "balanced_accuracy", "false_alarms", "recall")
             means[title] = {
                 key: round(float(np.mean([item[key] for item in mine])), 4) for key in keys
             }
-    sentences = {
-        name: figures(*pair, samples) for name, pair in answers.sentences(calibration).items()
-    }
     return {
         "adapter": answers.digest, "calibration": dict(calibration), "means": means,
         "responses": by_set, "sentences": sentences,

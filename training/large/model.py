@@ -29,9 +29,7 @@ Attend = Callable[[Tensor, Tensor, Tensor, Any], Tensor]
 def attention(kind: str, alone: bool = False) -> Attend:
     """Return the attention function: `flex` (a block mask) or `dense` (a boolean mask).
 
-    Args:
-        kind: one of the two.
-        alone: True to compile the kernel here, for a layer that is not compiled.
+    With `alone` the kernel is compiled here, for a layer that is not compiled.
     """
     from torch.nn.attention import flex_attention as module
 
@@ -117,11 +115,7 @@ class Verifier:
     def __init__(self, base: Path, *, device: str = "cuda", rank: int = 64, seed: int = 0) -> None:
         """Load the base: bfloat16, block masks and a compiled layer on a GPU; float32 on a CPU.
 
-        Args:
-            base: the GGUF file of the base.
-            device: "cuda" or "cpu".
-            rank: rank of the new low-rank maps.
-            seed: seed of the low-rank maps; with one seed, runs can be averaged.
+        Runs whose new low-rank maps have one seed can be averaged.
         """
         self.device = device
         self.dtype = dtype = torch.bfloat16 if device == "cuda" else torch.float32
@@ -170,12 +164,7 @@ class Verifier:
         return list(self.lora.values())
 
     def load(self, tensors: dict[str, Tensor], rank: int | None = None) -> None:
-        """Load an adapter; lower ranks are padded to one rank for all maps.
-
-        Args:
-            tensors: `layers.N.MAP.A` and `.B` for every map; other names are ignored.
-            rank: the rank to pad to; by default the highest of the adapter.
-        """
+        """Load an adapter; lower ranks are padded to `rank`, or to the highest of the adapter."""
         known = {name: value for name, value in tensors.items() if name in self.lora}
         missing = self.lora.keys() - known.keys()
         if missing:

@@ -285,13 +285,9 @@ def _ask(path: str) -> str:
 def statements(
     made: Record, rng: random.Random, others: Sequence[Record] = (), *, many: bool = False
 ) -> list[Claim]:
-    """Return sentences about a record, with their labels.
+    """Return sentences about a record, with their labels; with `many`, each names the record.
 
-    Args:
-        made: the record.
-        rng: the random generator.
-        others: further records of the same kind in the source; their values are near misses.
-        many: True to name the record in every sentence.
+    `others` are further records of the same kind in the source; their values are near misses.
     """
     found: list[Claim] = []
 

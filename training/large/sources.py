@@ -159,12 +159,9 @@ _STOP = frozenset(
 
 
 def supported_looking(sentence: str, premise: str, least: float = 0.5) -> bool:
-    """Return True if a summary's sentence adds no number, no name and few words.
+    """Return True if a summary's sentence adds no number, no name and few words to its passage.
 
-    Args:
-        sentence: a sentence of a human-written summary.
-        premise: the passage it summarises.
-        least: the share of its words that the passage must have.
+    The passage must have the share `least` of its words.
     """
     text = premise.lower()
     for number in re.findall(r"\d[\d,.]*\d|\d", sentence):

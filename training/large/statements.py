@@ -248,7 +248,7 @@ def statement(question: str, answer: str, premise: str = "") -> str | None:
         question,
     )
     if lead and not re.search(r"\b(?:what|which|who)\b", lead["lead"]):
-        made = _plain(_question(lead["rest"]), answer)
+        made = _plain(capital(lead["rest"]), answer)
         return f"{lead['lead']}, {made}." if made and "  " not in made else None
     made = _happening(question, answer) or _fronted_preposition(question, answer)
     made = made or _plain(question, answer)
@@ -265,11 +265,6 @@ def statement(question: str, answer: str, premise: str = "") -> str | None:
     ):
         return None
     return capital(made) + ("" if made[-1] in ".!" else ".")
-
-
-def _question(text: str) -> str:
-    """Return a question that followed a comma as a separate question."""
-    return capital(text)
 
 
 def _happening(question: str, answer: str) -> str | None:

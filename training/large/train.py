@@ -27,14 +27,10 @@ from training.large.model import Batch, Verifier
 
 
 def objective(logits: Tensor, codes: Tensor, smoothing: float) -> Tensor:
-    """Return the loss of each claim.
+    """Return the loss of each claim, from its logits and its code of `pack`.
 
-    A two-way label only excludes entailment: its loss is -log(P(N) + P(C)).
-
-    Args:
-        logits: claims x 3.
-        codes: the codes of `pack`.
-        smoothing: share of the loss towards equal probabilities.
+    A two-way label only excludes entailment: its loss is -log(P(N) + P(C)). `smoothing` is the
+    share of the loss towards equal probabilities.
     """
     log = functional.log_softmax(logits.float(), dim=-1)
     named = -log.gather(1, codes.clamp(max=2).long()[:, None]).squeeze(1)

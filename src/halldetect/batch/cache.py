@@ -56,7 +56,7 @@ class ReportCache:
         limit: int = DEFAULT_LIMIT_BYTES,
         notice: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._limit = limit
+        self._folder, self._given, self._limit = folder, settings, limit
         self._notice = notice
         self._settings = json.dumps(settings, sort_keys=True).encode()
         self._lock = Lock()
@@ -75,6 +75,12 @@ class ReportCache:
         cache = cls(None, {})
         cache.close()
         return cache
+
+    def reopened(self) -> ReportCache:
+        """Return the same cache for another process; a temporary one begins empty."""
+        if self._store is None:
+            return ReportCache.disabled()
+        return ReportCache(self._folder, self._given, limit=self._limit)
 
     def _open(self, path: str) -> sqlite3.Connection:
         """Open the file; move aside a damaged one, or one of another version."""

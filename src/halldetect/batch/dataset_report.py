@@ -21,7 +21,6 @@ from halldetect.batch.results import ROW_KINDS, RowCounts, plain_text, read_resu
 from halldetect.errors import CheckError, InputError
 from halldetect.render.html import html
 from halldetect.render.html_page import html_page, shared_style
-from halldetect.render.markdown import escape
 from halldetect.render.phrases import STATES, numbered, one_line
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
@@ -30,7 +29,7 @@ SHOWN_ROWS = 20
 CHANGES = ("worse", "better", "unchanged", "new", "gone")
 # Faithful is best, hallucinated is worst; a row without a verdict is in between.
 _BADNESS = {Verdict.FAITHFUL: 0, Verdict.HALLUCINATED: 2}
-PAGE, MARKDOWN, ROWS = "index.html", "report.md", "rows"
+PAGE, ROWS = "index.html", "rows"
 BINS = 10
 WORST_ROWS = 50
 # The values of a column that are shown, and the reasons that are counted.
@@ -70,7 +69,7 @@ class Summary:
 
 
 def summarise(results: Iterable[dict[str, Any]], by: Sequence[str] = ()) -> Summary:
-    """Sum up results, one per response, in constant memory; break down by carried columns."""
+    """Sum up results in constant memory; break down by carried columns."""
     summary = Summary(groups={name: {} for name in by})
     heap: list[tuple[float, int, dict[str, Any]]] = []
     for number, result in enumerate(results, start=1):
@@ -162,23 +161,6 @@ def _page_name(number: int) -> str:
     return f"{ROWS}/{number:09}.html"
 
 
-def dataset_markdown(summary: Summary, title: str) -> str:
-    """Return the report as GitHub Markdown."""
-    parts = [f"# {escape(title)}: HallDetect dataset report", f"**{headline(summary.counts)}**"]
-    for table in tables(summary):
-        rows = [table.head, ["---"] * len(table.head)]
-        rows += [[_markdown_cell(cell) for cell in row] for row in table.rows]
-        lines = [f"| {' | '.join(row)} |" for row in rows]
-        parts += [f"## {escape(table.title)}", "\n".join(lines)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _markdown_cell(cell: Cell) -> str:
-    if isinstance(cell, tuple):
-        return f"[{escape(cell[0])}]({cell[1]})"
-    return escape(cell) if isinstance(cell, str) else "█" * round(20 * cell)
-
-
 def dataset_page(summary: Summary, title: str) -> str:
     """Return the report as one HTML page without external resources or scripts."""
     style = (resources.files("halldetect.batch") / "dataset.css").read_text(encoding="utf-8")
@@ -198,7 +180,7 @@ def require_folder(folder: Path) -> None:
     """Raise InputError, before the long work, if the report cannot be written to the folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()) and not (folder / MARKDOWN).is_file():
+        if any(folder.iterdir()) and not (folder / PAGE).is_file():
             raise InputError(f"{str(folder)!r} holds other files; name a new folder for the report")
     except OSError as error:
         raise InputError(f"cannot write {str(folder)!r}: {error.strerror}") from error
@@ -211,10 +193,7 @@ def write_report(results: Path, folder: Path, by: Sequence[str] = ()) -> Summary
     for name in by if summary.counts.rows else ():
         if set(summary.groups[name]) <= {NO_VALUE}:
             raise InputError(f"no row has a column {name!r} to break down by")
-    pages = {
-        MARKDOWN: dataset_markdown(summary, results.name),
-        PAGE: dataset_page(summary, results.name),
-    }
+    pages = {PAGE: dataset_page(summary, results.name)}
     for number, result in summary.worst:
         pages[_page_name(number)] = html(Report.from_dict(result["report"]))
     try:
@@ -254,28 +233,21 @@ class BaselineComparison:
 
 def require_results(path: Path) -> None:
     """Raise InputError, before the long work, if the file has no results to compare with."""
-    next(_results(path), None)
-
-
-def _results(path: Path) -> Iterator[dict[str, Any]]:
-    for row in read_results(path):
-        if "report" not in row:
-            raise InputError(f"{str(path)!r} holds a result per claim, not one per response")
-        yield row
+    next(read_results(path), None)
 
 
 def compare_with_baseline(before: Path, after: Path) -> BaselineComparison:
-    """Compare the results of two finished runs, one per response, in constant memory."""
+    """Compare the results of two finished runs in constant memory."""
     comparison = BaselineComparison(Counter(), [], RowCounts(), RowCounts())
     # An empty name is a private temporary file that SQLite removes.
     with closing(sqlite3.connect("")) as earlier:
         earlier.execute("CREATE TABLE rows (id TEXT, verdict TEXT, failing TEXT)")
-        for row in _results(before):
+        for row in read_results(before):
             comparison.before.add(row)
             values = (plain_text(row["id"]), row["verdict"], json.dumps([*_failing(row).values()]))
             earlier.execute("INSERT INTO rows VALUES (?, ?, ?)", values)
         earlier.execute("CREATE INDEX by_id ON rows (id)")
-        for row in _results(after):
+        for row in read_results(after):
             comparison.after.add(row)
             comparison.changes[_change(comparison, row, earlier)] += 1
         (comparison.changes["gone"],) = earlier.execute("SELECT COUNT(*) FROM rows").fetchone()

@@ -8,7 +8,6 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import StrEnum
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path, PurePath
@@ -36,13 +35,6 @@ RUN_FILE = "_run.json"
 MAX_DEPTH = 32
 # The column of a conversation, in place of response and source.
 MESSAGES = "messages"
-
-
-class Level(StrEnum):
-    """The unit of one result."""
-
-    RESPONSE = "response"
-    CLAIM = "claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +73,6 @@ class Job:
     source: str | tuple[str, ...]
     target: str
     columns: ColumnNames = DEFAULT_COLUMNS
-    level: Level = Level.RESPONSE
     strict: bool = False
     resume: bool = False
     overwrite: bool = False

@@ -12,8 +12,8 @@ from typing import Any
 from halldetect import __version__
 from halldetect.batch.cache import ReportCache, without_cost
 from halldetect.batch.formats import STANDARD_STREAM
-from halldetect.batch.job import Job, Level, Part, Row, input_files, read_parts, require_columns
-from halldetect.batch.results import Outcome, RowCounts, count_results, read_results, row_results
+from halldetect.batch.job import Job, Part, Row, input_files, read_parts, require_columns
+from halldetect.batch.results import Outcome, RowCounts, count_results, read_results, row_result
 from halldetect.batch.resume import (
     PartsFolder,
     StandardOutput,
@@ -21,6 +21,7 @@ from halldetect.batch.resume import (
     require_same_settings,
     write_failed,
 )
+from halldetect.batch.workers import check_in_workers, worker_count
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import HallDetectError, InputError, described
@@ -92,11 +93,22 @@ def run_local(
 
     `stop` and `progress` are called after each part; a run ends early if `stop` returns True.
     """
-    checker = RowChecker(detector, cache or ReportCache.disabled(), job)
+    kept = cache or ReportCache.disabled()
+    count = 0 if job.target == STANDARD_STREAM else worker_count(detector)
 
     def parts(folder: PartsFolder) -> Generator[tuple[WrittenPart, float | None], None, None]:
-        for part, fraction in _input_parts(job, detector.configuration, folder.part_rows):
-            yield write_part(part, folder, checker.results), fraction
+        def make_check(cache: ReportCache) -> Callable[[Part], WrittenPart]:
+            checker = RowChecker(detector, cache, job)
+            return lambda part: write_part(part, folder, checker.results)
+
+        given = _input_parts(job, detector.configuration, folder.part_rows)
+        if count > 1:
+            make = lambda: make_check(kept.reopened())  # noqa: E731
+            yield from check_in_workers(detector.verifier, given, make, count)
+            return
+        check = make_check(kept)
+        for part, fraction in given:
+            yield check(part), fraction
 
     return run_parts(job, run_settings(detector), job.batch_size, parts, stop, progress)
 
@@ -117,11 +129,10 @@ def counts_of_finished(job: Job, configuration: Configuration) -> RowCounts:
     """Return the counts of a finished file; raise InputError if its results are of other rows."""
     counts = RowCounts()
     current = {"configuration": configuration.to_dict()}
-    results = (item for item in read_results(job.out) if item.get("claim") in (None, 1))
     rows = (row for part, _ in _input_parts(job, configuration, 32) for row in part.rows)
-    for number, (row, result) in enumerate(zip_longest(rows, results), start=1):
+    for number, (row, result) in enumerate(zip_longest(rows, read_results(job.out)), start=1):
         is_same = row is not None and result is not None and result["input"] == row.digest()
-        if not is_same or ("claim" in result) != (job.level is Level.CLAIM):
+        if not is_same:
             raise InputError(
                 f"cannot resume: row {number} of the input is not the one that {job.target!r} has "
                 "a result of; give the same input again, or begin again with --overwrite"
@@ -171,7 +182,7 @@ class RowChecker:
             for row, outcome in zip(block, self._outcomes(block), strict=True):
                 if self.job.strict and row.problem is not None:
                     raise InputError(f"row {row.id}: {row.problem} (--strict stops here)")
-                results += row_results(row, outcome, self.job.level)
+                results.append(row_result(row, outcome))
         return results
 
     def _outcomes(self, rows: Sequence[Row]) -> list[Outcome]:

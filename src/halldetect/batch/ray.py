@@ -24,6 +24,7 @@ from halldetect.batch.local import (
     write_part,
 )
 from halldetect.batch.resume import PartsFolder
+from halldetect.batch.workers import sendable
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import CheckError, HallDetectError, InputError, MissingExtra, one_line
@@ -130,9 +131,7 @@ def _require_listener(address: str) -> None:
 
 def _packed(content: object, share: float) -> dict[str, bytes]:
     """Return a part or an error, and its share of the input, as a row of Ray Data."""
-    if isinstance(content, HallDetectError):  # not every subclass can be sent
-        kind = InputError if isinstance(content, InputError) else CheckError
-        content = kind(str(content))
+    content = sendable(content) if isinstance(content, HallDetectError) else content
     return {"data": pickle.dumps((content, share))}
 
 

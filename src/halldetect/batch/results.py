@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.batch.formats import BadRecord, RecordFile, open_records
-from halldetect.batch.job import Level, Row
+from halldetect.batch.job import Row
 from halldetect.errors import InputError, MissingExtra
 from halldetect.report import Report, Status, Verdict
 
@@ -37,54 +37,36 @@ Outcome = Report | str
 # Rows per Parquet group, which are in memory together; report sizes vary widely.
 _GROUP_ROWS = 4096
 _GROUP_BYTES = 16 * 1024 * 1024
-_FIRST = {"id": "text", "verdict": "text", "reason": "text", "bad_row": "truth"}
-_UNCHECKED = {"unchecked": "whole"}  # how many parts may assert something
-_LAST = {"input": "text", "columns": "json"}
-_OF_CLAIM = {
-    "text": "text",
-    "span": "span",
-    "status": "text",
-    "support": "number",
-    "contradiction": "number",
-    "read_as": "text",
-    "proof": "json",
-    "error": "json",
-    "citations": "json",
-}
-_OF_RESPONSE = {"score": "number", "claims": "counts"}
 _COLUMNS = {
-    Level.RESPONSE: {**_FIRST, **_OF_RESPONSE, **_UNCHECKED, **_LAST, "report": "json"},
-    Level.CLAIM: {**_FIRST, "claim": "whole", **_OF_CLAIM, **_UNCHECKED, **_LAST},
+    "id": "text",
+    "verdict": "text",
+    "reason": "text",
+    "bad_row": "truth",
+    "score": "number",
+    "claims": "counts",
+    "unchecked": "whole",  # how many parts may assert something
+    "input": "text",
+    "columns": "json",
+    "report": "json",
 }
 
 
-def row_results(row: Row, outcome: Outcome, level: Level) -> list[dict[str, Any]]:
-    """Return the results of a row: one, or one per claim."""
+def row_result(row: Row, outcome: Outcome) -> dict[str, Any]:
+    """Return the result of a row."""
     report = outcome if isinstance(outcome, Report) else None
-    shared = {
+    counts = Counter(claim.status for claim in (report.claims if report else ()))
+    return {
         "id": row.id,
         "verdict": report.verdict if report else Verdict.UNCHECKABLE,
         "reason": report.reason if report else outcome,
         "bad_row": report is None,
+        "score": report.score if report else None,
+        "claims": {status.value: counts[status] for status in Status},
         "unchecked": len(report.left_out) if report else 0,
         "input": row.digest(),
         "columns": row.columns,
+        "report": report.to_dict() if report else None,
     }
-    claims = report.claims if report else ()
-    results: list[dict[str, Any]] = [{}]
-    if level is Level.RESPONSE:
-        counts = Counter(claim.status for claim in claims)
-        results[0]["claims"] = {status.value: counts[status] for status in Status}
-        if report is not None:
-            results[0] |= {"score": report.score, "report": report.to_dict()}
-    elif report is None or not claims:  # keep a result, so that no row is lost
-        results[0]["status"] = Status.UNCHECKABLE
-    else:
-        results = [
-            {"claim": number, **{name: claim.get(name) for name in ("reason", *_OF_CLAIM)}}
-            for number, claim in enumerate(report.to_dict()["claims"], start=1)
-        ]
-    return [{**dict.fromkeys(_COLUMNS[level]), **shared, **item} for item in results]
 
 
 def json_lines(results: Iterable[dict[str, Any]]) -> bytes:
@@ -111,13 +93,13 @@ def require_writable(suffix: str) -> None:
             raise MissingExtra("writing Parquet", "parquet") from error
 
 
-def write_lines(lines: Iterable[bytes], target: Path, suffix: str, level: Level) -> None:
+def write_lines(lines: Iterable[bytes], target: Path, suffix: str) -> None:
     """Write JSON lines of results to disk, in the format of a suffix."""
     try:
         if suffix == ".parquet":
-            write_parquet(lines, target, level)
+            write_parquet(lines, target)
         elif suffix == ".csv":
-            _write_csv(lines, target, level)
+            _write_csv(lines, target)
         else:
             with target.open("wb") as file:
                 file.writelines(lines)
@@ -128,7 +110,7 @@ def write_lines(lines: Iterable[bytes], target: Path, suffix: str, level: Level)
         raise
 
 
-def write_parquet(lines: Iterable[bytes], target: Any, level: Level) -> None:
+def write_parquet(lines: Iterable[bytes], target: Any) -> None:
     """Write JSON lines of results as Parquet to a path or a stream."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
@@ -140,15 +122,13 @@ def write_parquet(lines: Iterable[bytes], target: Any, level: Level) -> None:
         "number": pa.float64(),
         "whole": pa.int64(),
         "counts": pa.struct([(status.value, pa.int64()) for status in Status]),
-        "span": pa.struct([("start", pa.int64()), ("end", pa.int64())]),
     }
-    columns = _COLUMNS[level]
-    schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
+    schema = pa.schema([(name, types[kind]) for name, kind in _COLUMNS.items()])
     with ParquetWriter(target, schema, compression="zstd") as writer:
         group, size = [], 0
         for line in lines:
             row = json.loads(line)
-            group.append({name: _cell(row[name], kind) for name, kind in columns.items()})
+            group.append({name: _cell(row[name], kind) for name, kind in _COLUMNS.items()})
             size += len(line)
             if len(group) >= _GROUP_ROWS or size >= _GROUP_BYTES:
                 writer.write_table(pa.Table.from_pylist(group, schema=schema))
@@ -156,8 +136,8 @@ def write_parquet(lines: Iterable[bytes], target: Any, level: Level) -> None:
         writer.write_table(pa.Table.from_pylist(group, schema=schema))
 
 
-def _write_csv(lines: Iterable[bytes], target: Path, level: Level) -> None:
-    kinds = {name: kind if kind == "text" else "json" for name, kind in _COLUMNS[level].items()}
+def _write_csv(lines: Iterable[bytes], target: Path) -> None:
+    kinds = {name: kind if kind == "text" else "json" for name, kind in _COLUMNS.items()}
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(kinds)
@@ -186,11 +166,10 @@ def read_results(target: Path | str) -> Iterator[dict[str, Any]]:
         return
     with open_records(str(target)) as file:
         for row in file.records:
-            if isinstance(row, BadRecord) or not {*_FIRST, *_LAST} <= row.keys():
+            if isinstance(row, BadRecord) or not _COLUMNS.keys() <= row.keys():
                 why = row.reason if isinstance(row, BadRecord) else "they are not of batch"
                 raise InputError(f"cannot read results from {str(target)!r}: {why}")
-            kinds = _COLUMNS[Level.CLAIM if "claim" in row else Level.RESPONSE]
-            yield {name: _value(row.get(name), kind, file) for name, kind in kinds.items()}
+            yield {name: _value(row[name], kind, file) for name, kind in _COLUMNS.items()}
 
 
 def _value(cell: Any, kind: str, file: RecordFile) -> Any:
@@ -210,10 +189,8 @@ class RowCounts:
     first_bad: str | None = None
 
     def add(self, result: Mapping[str, Any]) -> None:
-        """Count the row of a result, once per row even if it has several claims."""
-        if result.get("claim") not in (None, 1):
-            return
-        self.unchecked += bool(result.get("unchecked"))
+        """Count the row of a result."""
+        self.unchecked += bool(result["unchecked"])
         self.by_kind[BAD if result["bad_row"] else str(result["verdict"])] += 1
         if result["bad_row"]:
             self.first_bad = self.first_bad or f"row {result['id']}: {result['reason']}"

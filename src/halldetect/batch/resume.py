@@ -104,7 +104,6 @@ class PartsFolder:
         job, found = self.job, self.names("")
         settings = {
             **settings,
-            "level": job.level.value,
             "columns": asdict(job.columns),
             # Part names contain the index of their file, which depends on the list of files.
             "list of input files": digest("\0".join(job.files).encode(errors="replace")),
@@ -175,7 +174,7 @@ class PartsFolder:
         """Write the results of a part, and return its name."""
         data = result_files.json_lines(results)
         if self._suffix == ".parquet":
-            result_files.write_parquet(data.splitlines(), buffer := io.BytesIO(), self.job.level)
+            result_files.write_parquet(data.splitlines(), buffer := io.BytesIO())
             data = buffer.getvalue()
         name = f"{key}-{digest(data)}{self._suffix}"
         self.write(name, data)
@@ -198,7 +197,7 @@ class PartsFolder:
                 self.write(_DONE_FILE, json.dumps(done, indent=1).encode())
                 return
             lines = (line for name in sorted(names) for line in self.read(name).splitlines(True))
-            result_files.write_lines(lines, joined, job.suffix, job.level)
+            result_files.write_lines(lines, joined, job.suffix)
             joined.replace(job.out)
             (self._path / RUN_FILE).unlink()  # the run is complete
             remove_parts(job)

@@ -18,7 +18,6 @@ from halldetect.batch.job import (
     ColumnNames,
     InputFile,
     Job,
-    Level,
     Row,
     read_parts,
 )
@@ -64,7 +63,6 @@ _OPTIONS = {
     "--source-column": value("NAME", "the column with the source", default="source"),
     "--response-column": value("NAME", "the column with the response", default="response"),
     "--question-column": value("NAME", "the column with the question (default: question)"),
-    "--level": value(None, "the unit of a result", str, "response", choices=("response", "claim")),
     "--strict": switch("stop at the first bad row"),
     "--fail-on": value(
         "KIND", "exit with 1 if a row is such", choices=(*ROW_KINDS, UNCHECKED), repeatable=True
@@ -180,7 +178,6 @@ def _job(arguments: argparse.Namespace) -> Job:
             id=arguments.id_column,
             question=arguments.question_column,
         ),
-        level=Level(arguments.level),
         strict=arguments.strict,
         resume=arguments.resume,
         overwrite=arguments.overwrite,
@@ -200,10 +197,10 @@ def _require_usable_options(
         raise InputError("--resume and --overwrite: leave one of the two out")
     if arguments.by and arguments.report is None:
         raise InputError("--by is for --report")
-    is_unreadable = job.target == STANDARD_STREAM or is_url(job.target) or job.level is Level.CLAIM
+    is_unreadable = job.target == STANDARD_STREAM or is_url(job.target)
     for flag in ("report", "baseline"):
         if getattr(arguments, flag) and is_unreadable:
-            raise InputError(f"--{flag} needs results per response, in a file of this machine")
+            raise InputError(f"--{flag} needs results in a file of this machine")
     if arguments.report or arguments.baseline:
         from halldetect.batch.dataset_report import require_folder, require_results
 

@@ -18,13 +18,9 @@ Options = Mapping[str, Settings]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and whose help may end with text made on demand.
+    """A parser whose errors are one line, and whose help may end with text made on demand."""
 
-    Attributes:
-        appendix: makes the text after the help; it may import slow modules.
-    """
-
-    appendix: Callable[[], str] | None = None
+    appendix: Callable[[], str] | None = None  # may import slow modules
     _intermixing = False
 
     def error(self, message: str) -> NoReturn:

@@ -71,8 +71,9 @@ class ProgressDisplay:
         if restart or task != self._task:
             self._task, self._start = task, (now, fraction or 0.0)
         spent, done = now - self._start[0], (fraction or 0.0) - self._start[1]
-        if fraction is not None and spent >= _MIN_SECONDS and done >= _MIN_FRACTION:
-            detail += f", about {duration_text(spent * (1 - fraction) / done)} left"
+        left = None if fraction is None else seconds_left(spent, done, 1 - fraction)
+        if left is not None:
+            detail += f", about {duration_text(left)} left"
         line = ": ".join(filter(None, (task, detail)))
         if self._is_terminal:
             if now - self._began >= DELAY_SECONDS:
@@ -113,6 +114,12 @@ def plain_line(text: object) -> str:
     """Return a text on one line, without characters that could drive a terminal."""
     line = " ".join(str(text).split())
     return "".join(char if char.isprintable() else "\ufffd" for char in line)
+
+
+def seconds_left(spent: float, done: float, rest: float) -> float | None:
+    """Return the seconds for the rest of a task, a fraction; None while too little is done."""
+    known = spent >= _MIN_SECONDS and done >= _MIN_FRACTION
+    return spent * rest / done if known else None
 
 
 def duration_text(seconds: float) -> str:

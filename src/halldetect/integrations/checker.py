@@ -50,25 +50,14 @@ class Checker:
         return self._detector or default_detector()
 
     def check(self, source: object, response: object, question: object = None) -> Report:
-        """Check one response.
-
-        Args:
-            source: any argument of `documents`.
-            response: a text, or None if the framework has no response, which is uncheckable.
-            question: a text; any other value is ignored.
-        """
+        """Check one response; without one it is uncheckable. `source` is as for `documents`."""
         asked = question if isinstance(question, str) else None
         text = "" if response is None else str(response)
         with self.lock:
             return self.detector.check(documents(source), text, question=asked)
 
     def check_answer(self, messages: Sequence[Any], context: object = None) -> Report:
-        """Check the last message of a conversation against all that came before it.
-
-        Args:
-            messages: the messages, as `Detector.check_conversation` takes them.
-            context: any argument of `documents`.
-        """
+        """Check the last message of a conversation against `context` and all that came before."""
         with self.lock:
             found = self.detector.check_conversation(
                 messages, documents=documents(context), start=len(messages) - 1
@@ -85,9 +74,8 @@ class Checker:
 def documents(source: object) -> list[SourceDocument]:
     """Return the documents in the context of a framework.
 
-    Args:
-        source: a text, a mapping with `text`, an object with `text`, `content` or `page_content`,
-            several of these, or None.
+    That is a text, a mapping with `text`, an object with `text`, `content` or `page_content`,
+    several of these, or None.
     """
     if source is None:
         return []

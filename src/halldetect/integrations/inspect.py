@@ -13,11 +13,8 @@ from halldetect.integrations.checker import Checker, faithfulness, metadata
 def grounded(source: str = "source", detector: Detector | None = None) -> Scorer:
     """Score an output as correct if it is faithful to the source of its sample.
 
-    An output that cannot be checked is recorded as unscored and left out of the metrics.
-
-    Args:
-        source: the key of the source in the sample's metadata; without it, the target is the
-            source.
+    An output that cannot be checked is recorded as unscored and left out of the metrics. `source`
+    is the key of the source in the sample's metadata; without it, the target is the source.
     """
     checker = Checker(detector)
 

@@ -22,13 +22,9 @@ def grounded(
 ) -> Callable[..., dict[str, Any]]:
     """Return an evaluator of the faithfulness of the answer in `outputs` to its context.
 
-    An answer that could not be checked has no score and the value "uncheckable".
-
-    Args:
-        context: the key of the source, in the outputs or else the inputs.
-        answer: the key of the text to check, in the outputs.
-        question: the key of the question, in the inputs.
-        key: the name of the feedback.
+    An answer that could not be checked has no score and the value "uncheckable". `context`,
+    `answer` and `question` are keys of the outputs (for the source, or else of the inputs) and
+    inputs; `key` is the name of the feedback.
     """
     checker = Checker(detector)
 

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 class GroundednessGuardrail(CustomGuardrail):
     """Blocks responses that are not backed by their sources, or could not be checked.
 
-    Args:
-        event_hook: the mode, "post_call": in any other mode, no response would be checked.
-        options: the other options of LiteLLM's CustomGuardrail.
+    The mode must be "post_call": in any other, no response would be checked.
     """
 
     def __init__(

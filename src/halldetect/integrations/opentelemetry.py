@@ -50,13 +50,9 @@ def emit(
     per_claim: bool = False,
     context: Context | None = None,
 ) -> None:
-    """Emit the event of a report, and count it.
+    """Emit the event of a report, with `per_claim` also one for each claim, and count it.
 
-    Args:
-        report: the report.
-        response_id: the id of the response in the span of the model call.
-        per_claim: True to emit an event for each claim too.
-        context: the context of the event's span; default: the current one.
+    `response_id` is the id of the response in the span of the model call.
     """
     events: list[tuple[str, Verdict | Status, float | None, str]] = [
         (NAME, report.verdict, faithfulness(report), str(report))

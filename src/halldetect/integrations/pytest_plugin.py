@@ -12,7 +12,7 @@ nothing heavy before the first check.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 MARKER = "halldetect"
 _MARKER_HELP = "(threshold=0.5): checks answers against sources; the fixture `grounded` adds it"
-_CHECKS = pytest.StashKey[list[dict[str, Any]]]()
-_TITLE = "HallDetect: checks of a test run"
-_VERDICTS = ("hallucinated", "uncheckable", "abstained", "faithful")
+# Of each check, its seconds and True if the cache had its report.
+_CHECKS = pytest.StashKey[list[tuple[float, bool]]]()
 # An attribute of pytest's reports, which xdist sends to the controller.
 _ATTRIBUTE = "halldetect_checks"
 
@@ -42,15 +41,7 @@ def assert_grounded(
     threshold: float | None = None,
     detector: Detector | None = None,
 ) -> Report:
-    """Raise AssertionError unless a response is backed by its source.
-
-    Args:
-        response: the text to check.
-        source: the source of the response, as for `halldetect.check`.
-        question: the question; an answer that refers to it is judged with it.
-        threshold: a response is hallucinated from this score on; default: that of the detector.
-        detector: the detector to use; the default one if None.
-    """
+    """Raise AssertionError unless a response is backed by its source; see `Detector.check`."""
     from halldetect.detector import default_detector
 
     __tracebackhide__ = True
@@ -92,8 +83,7 @@ class Grounded:
         wanted = self._threshold if threshold is None else threshold
         if wanted is not None:
             report = report.rethreshold(wanted)
-        seconds, plain = perf_counter() - started, report.to_dict()
-        check = {"report": plain, "seconds": seconds, "cached": known is not None}
+        check = (perf_counter() - started, known is not None)
         self._node.stash.setdefault(_CHECKS, []).append(check)
         score = "" if report.score is None else f"{report.score:.6f}"
         self._node.user_properties += [
@@ -106,8 +96,6 @@ class Grounded:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the plug-in."""
     add = parser.getgroup("halldetect", "checks of answers against their sources").addoption
-    page = "write DIR/index.html with every check of the run"
-    add("--halldetect-report", type=Path, metavar="DIR", help=page)
     verifier = "the verifier (see halldetect check --help)"
     add("--halldetect-verifier", metavar="NAME", help=verifier)
     threshold = "fail at this score or above (default: 0.5)"
@@ -169,58 +157,19 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print the number and duration of the checks, and write the page."""
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print the number and duration of the checks."""
     checks = [
-        (report.nodeid, report.outcome, check)
+        check
         for reports in terminalreporter.stats.values()
         for report in reports
         for check in getattr(report, _ATTRIBUTE, ())
     ]
-    folder = config.getoption("--halldetect-report")
-    if folder is not None:
-        page = write_run_page(folder, [(test, how, item["report"]) for test, how, item in checks])
-        terminalreporter.write_line(f"halldetect: {page}")
     if checks:
-        seconds = sum(check["seconds"] for _, _, check in checks)
-        cached = sum(check["cached"] for _, _, check in checks)
+        seconds, cached = map(sum, zip(*checks, strict=True))
         terminalreporter.write_line(
             f"halldetect: {len(checks)} checks in {seconds:.1f} s, {cached} of them from the cache"
         )
-
-
-def write_run_page(folder: Path, checks: Sequence[tuple[str, str, dict[str, Any]]]) -> Path:
-    """Write `index.html`, which loads nothing and runs no script, and return its path.
-
-    Args:
-        folder: the folder of the page; created if missing.
-        checks: the test of each check, its outcome, and the report as plain values.
-    """
-    from halldetect.errors import InputError
-    from halldetect.render.html_page import html_page, shared_style
-    from halldetect.render.passages import Passages
-    from halldetect.render.phrases import VERDICT_SYMBOL, numbered, summary
-    from halldetect.render.short import claim_line
-    from halldetect.report import Report
-
-    rows = []
-    for test, outcome, data in checks:
-        report = Report.from_dict(data)
-        passages = Passages(report)
-        verdict, symbol = report.verdict.value, VERDICT_SYMBOL[report.verdict]
-        row = {"test": test, "outcome": outcome, "verdict": verdict, "symbol": symbol}
-        claims = [claim_line(report, claim, passages) for _, claim in numbered(report)]
-        rows.append({**row, "summary": summary(report), "claims": claims})
-    found = [row["verdict"] for row in rows]
-    counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in _VERDICTS)
-    texts: Any = {"title": _TITLE, "style": shared_style(), "rows": rows, "counts": counts}
-    path = folder / "index.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(html_page("halldetect.render", "run.html.jinja", **texts), "utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error
-    return path
 
 
 def _require_ok(report: Report) -> Report:

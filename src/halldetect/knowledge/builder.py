@@ -65,14 +65,10 @@ def build_index(
     strict: bool = True,
     progress: Callable[[int], None] = lambda documents: None,
 ) -> BuildSummary:
-    """Create an index of files, or update an existing one.
+    """Create an index of files, or update an existing one; `location` as for `open_index`.
 
-    Args:
-        location: The index, as for `open_index`.
-        files: The files to index.
-        remove_missing: True to remove documents of earlier builds that are not in these files.
-        strict: False to skip unreadable files.
-        progress: Gets the number of documents so far.
+    With `remove_missing`, documents of earlier builds that are not in these files are removed.
+    Unless `strict`, unreadable files are skipped. `progress` gets the number of documents so far.
     """
     skipped = []
     with closing(open_index(location, writing=True)) as index, index.errors():
@@ -92,11 +88,7 @@ def build_index(
 
 
 def remove_documents(location: str | Path, names: Iterable[str]) -> int:
-    """Remove documents from an index, and return their number.
-
-    Raises:
-        InputError: For a name that is not in the index; nothing is then removed.
-    """
+    """Remove documents from an index, and return their number; none if a name is unknown."""
     open_index(location).close()  # writing would create a missing index
     with closing(open_index(location, writing=True)) as index, index.errors():
         found = {name: list(index.execute(_FIND, (name,))) for name in names}

@@ -90,9 +90,7 @@ _TEXTS_OF_BEST = (
 class KnowledgeIndex:
     """An index file, opened for searching by several threads or for writing by one.
 
-    Args:
-        path: The file; without `writing`, an incomplete index raises InputError.
-        writing: True to create the file if needed, and to be its only writer.
+    With `writing`, it is created if needed; otherwise an incomplete index raises InputError.
     """
 
     _placeholder = "?"
@@ -252,12 +250,9 @@ class KnowledgeIndex:
 
 
 class PostgresIndex(KnowledgeIndex):
-    """An index in a database.
+    """An index in a database, as postgresql://user@host/database.
 
-    Args:
-        url: The database as postgresql://user@host/database. Reports show this URL, so the
-            password belongs in PGPASSWORD or a password file.
-        writing: True to create the tables if needed, and to be their only writer.
+    Reports show this URL, so the password belongs in PGPASSWORD or a password file.
     """
 
     _placeholder = "%s"

@@ -44,11 +44,7 @@ class Knowledge(Protocol):
         ...
 
     def search(self, claims: Sequence[str], limit: int) -> list[list[Passage]]:
-        """Return for each claim at most `limit` passages about it, best first.
-
-        Raises:
-            CheckError: If the search fails.
-        """
+        """Return for each claim at most `limit` passages about it, best first."""
         ...
 
 

@@ -36,11 +36,7 @@ class IndexDocument:
 
 
 def find_files(paths: Iterable[Path]) -> list[SourceFile]:
-    """Return the given files, and the files with a known ending in the given folders.
-
-    Raises:
-        InputError: If a file is missing, or nothing is found.
-    """
+    """Return the given files, and the files with a known ending in the given folders."""
     files: dict[str, SourceFile] = {}
     known = f"files must end in {', '.join(ENDINGS)}"
     for path in paths:
@@ -67,11 +63,7 @@ def find_files(paths: Iterable[Path]) -> list[SourceFile]:
 
 
 def read_documents(file: SourceFile) -> Iterator[IndexDocument]:
-    """Yield the documents of a file: one, or one per line of JSON Lines.
-
-    Raises:
-        InputError: If the file cannot be read.
-    """
+    """Yield the documents of a file: one, or one per line of JSON Lines."""
     ending = file.path.suffix.lower()
     try:
         data = file.path.read_bytes() if ending != ".jsonl" else b""

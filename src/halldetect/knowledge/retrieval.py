@@ -19,17 +19,11 @@ NOTHING_FOUND = "nothing found: no passage of the knowledge is about this claim"
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The passages for the claims of a pair.
+    """The passages for the claims of a pair."""
 
-    Attributes:
-        pair: The pair with the passages as further documents of its source.
-        documents: The passages as documents.
-        not_found: The indices of the claims without a passage.
-    """
-
-    pair: CleanPair
+    pair: CleanPair  # with the passages as further documents of its source
     documents: tuple[Document, ...]
-    not_found: frozenset[int]
+    not_found: frozenset[int]  # the indices of the claims without a passage
 
 
 def retrieve(pair: CleanPair, claims: Sequence[Claim], knowledge: Knowledge) -> Retrieved:

@@ -1,13 +1,16 @@
-"""The large verifier with torch: many passages and claims at once, one passage in a row.
+"""The large verifier with torch: many passages and claims at once, packed into rows.
 
-A row holds a passage followed by its claims. A claim attends to its passage and itself, and its
+A unit is a passage followed by its claims. A claim attends to its passage and itself, and its
 positions continue those of the passage: every claim reads as if it were alone. If the claims of a
-passage do not fit into one row, several rows hold the passage.
+passage do not fit into one unit, several units hold the passage. A row holds as many units as fit,
+so that hardly a token is padding.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +30,9 @@ from halldetect.verification.devices import (
 )
 
 _BLOCK = 128  # lengths of rows are multiples of it
-# Tokens of the usual row at most, and of a step on an NVIDIA GPU; other devices take fewer.
+# Tokens of a row at least, if there are so many: short units share one.
+_SHORTEST = 512
+# Tokens of the usual unit at most, and of a step on an NVIDIA GPU; other devices take fewer.
 _ROW, _CUDA_STEP = 4096, 16384
 
 
@@ -78,11 +83,13 @@ class PackedTorch:
         """Return the logits of every group; see `Backend`."""
         results = [np.zeros((len(group.claims), 3), np.float32) for group in groups]
         queued: list[tuple[Packed, Tensor]] = []
-        rows = units(groups, self._row)
-        while rows:
-            length = -(-rows[0].size // _BLOCK) * _BLOCK
+        waiting = units(groups, self._row)
+        while waiting:
+            wanted = max(waiting[-1].size, min(_SHORTEST, sum(unit.size for unit in waiting)))
+            length = -(-wanted // _BLOCK) * _BLOCK
             count = max(1, self._step_tokens // length)
-            step = packed(groups, rows[:count], length)
+            rest = waiting.copy()
+            step = packed(groups, filled_rows(rest, length, count), length)
             try:
                 queued.append((step, self._logits(step)))
             except RuntimeError as error:
@@ -91,7 +98,7 @@ class PackedTorch:
                 self._step_tokens = count // 2 * length
                 free_memory(self._model.device)
                 continue
-            rows = rows[count:]
+            waiting = rest
         for step, logits in queued:
             for (group, claim), answer in zip(step.claims, logits.cpu().numpy(), strict=True):
                 results[group][claim] = answer
@@ -106,14 +113,15 @@ class PackedTorch:
                 return tensor.pin_memory().to(model.device, non_blocking=True)
             return tensor.to(model.device)
 
-        claim = moved(step.claim)
+        ids, positions, unit, claim = moved(step.tokens)
         order = torch.arange(claim.shape[1], device=claim.device)
         seen = (claim[:, None, :] == 0) | (claim[:, :, None] == claim[:, None, :])
+        seen &= unit[:, :, None] == unit[:, None, :]
         visible = (seen & (order[:, None] >= order[None, :]))[:, None]
         # Added to the scores; built once instead of in every layer.
         mask = torch.zeros(visible.shape, dtype=model.dtype, device=claim.device)
         mask.masked_fill_(~visible, float("-inf"))
-        states = model.states(moved(step.ids), moved(step.positions), mask)
+        states = model.states(ids, positions, mask)
         return model.logits(states.flatten(0, 1)[moved(step.last_tokens)])
 
 
@@ -127,21 +135,20 @@ class Unit(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Rows as arrays: the first three are rows x tokens.
+    """Rows of units as arrays.
 
-    `claim` numbers the claims of a row from 1, with 0 for the passage. `last_tokens` has the place
-    of every claim's last token in the flattened rows, `claims` its group and number.
+    `tokens` has four arrays of rows x tokens: the tokens, their positions, their units in the row,
+    and their claims in the unit, from 1 on, with 0 for the passage. `last_tokens` has the place of
+    every claim's last token in the flattened rows, `claims` its group and number.
     """
 
-    ids: NDArray[np.int64]
-    positions: NDArray[np.int64]
-    claim: NDArray[np.int64]
+    tokens: NDArray[np.int64]
     last_tokens: NDArray[np.int64]
     claims: tuple[tuple[int, int], ...]
 
 
 def units(groups: Sequence[Group], row: int) -> list[Unit]:
-    """Put every claim into a unit of at most `row` tokens, or alone; return the longest first."""
+    """Put every claim into a unit of at most `row` tokens, or alone; return the shortest first."""
     found: list[Unit] = []
     for number, group in enumerate(groups):
         first, size = 0, len(group.passage)
@@ -152,25 +159,43 @@ def units(groups: Sequence[Group], row: int) -> list[Unit]:
             size += len(claim)
         if group.claims:
             found.append(Unit(number, first, len(group.claims), size))
-    return sorted(found, key=lambda unit: -unit.size)
+    return sorted(found, key=attrgetter("size"))
 
 
-def packed(groups: Sequence[Group], rows: Sequence[Unit], length: int) -> Packed:
-    """Return the arrays of some units, padded to a length."""
-    ids, positions, claim_of = np.zeros((3, len(rows), length), np.int64)
-    claim_of -= 1  # padding attends to the passage and to itself
+def filled_rows(waiting: list[Unit], length: int, count: int) -> list[list[Unit]]:
+    """Take units, the shortest first in the list, into at most `count` rows of a length.
+
+    A row begins with the longest unit left; the longest ones that fit follow.
+    """
+    rows: list[list[Unit]] = []
+    while waiting and len(rows) < count:
+        rows.append([])
+        room = length
+        while at := bisect_right(waiting, room, key=attrgetter("size")):
+            rows[-1].append(waiting.pop(at - 1))
+            room -= rows[-1][-1].size
+    return rows
+
+
+def packed(groups: Sequence[Group], rows: Sequence[Sequence[Unit]], length: int) -> Packed:
+    """Return the arrays of some rows, padded to a length."""
+    arrays = np.zeros((4, len(rows), length), np.int64)
+    ids, positions, unit_of, claim_of = arrays
+    unit_of -= 1  # padding attends to padding
     last_tokens: list[int] = []
     claims: list[tuple[int, int]] = []
-    for line, unit in enumerate(rows):
-        group = groups[unit.group]
+    for line, row in enumerate(rows):
         at = 0
-        for place, tokens in enumerate((group.passage, *group.claims[unit.first : unit.last])):
-            end, start = at + len(tokens), len(group.passage) if place else 0
-            ids[line, at:end] = tokens
-            positions[line, at:end] = np.arange(start, start + len(tokens))
-            claim_of[line, at:end] = place
-            if place:
-                last_tokens.append(line * length + end - 1)
-                claims.append((unit.group, unit.first + place - 1))
-            at = end
-    return Packed(ids, positions, claim_of, np.array(last_tokens, np.int64), tuple(claims))
+        for number, unit in enumerate(row):
+            group = groups[unit.group]
+            for place, tokens in enumerate((group.passage, *group.claims[unit.first : unit.last])):
+                end, start = at + len(tokens), len(group.passage) if place else 0
+                ids[line, at:end] = tokens
+                positions[line, at:end] = np.arange(start, start + len(tokens))
+                unit_of[line, at:end] = number
+                claim_of[line, at:end] = place
+                if place:
+                    last_tokens.append(line * length + end - 1)
+                    claims.append((unit.group, unit.first + place - 1))
+                at = end
+    return Packed(arrays, np.array(last_tokens, np.int64), tuple(claims))

@@ -118,10 +118,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
 
 
 def normalised(x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
-    """Return the root-mean-square norm, computed in float32."""
-    wide = x.float()
-    wide = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + epsilon)
-    return wide.to(x.dtype) * weight
+    """Return the root-mean-square norm, computed in float32 by one kernel."""
+    return functional.rms_norm(x, weight.shape, weight, epsilon)
 
 
 def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

@@ -63,6 +63,7 @@ class LargeVerifier:
     ) -> None:
         """Create a verifier; `context` counts the tokens of passage, claim and question."""
         self.backend = backend
+        self.compute = backend.answer  # worker processes ask another process instead
         self.prompt = prompt
         self.context = context
         # The longest passage and claim together, without the words around them.
@@ -108,7 +109,7 @@ class LargeVerifier:
                     f"the context is {self.context}"
                 )
         with self._lock:
-            logits = self.backend.answer(groups)
+            logits = self.compute(groups)
         answers = {
             (passage, claim): answer
             for (passage, claims), rows in zip(found.items(), logits, strict=True)

@@ -59,17 +59,9 @@ class ChatEndpoint:
     ) -> None:
         """Prepare a connection; nothing is sent yet.
 
-        Args:
-            model: the name of the model.
-            what: the user of the server, for messages, such as "the extractor `openai`".
-            failure: the type of error for a failure of the server.
-            base_url: address up to `/chat/completions`, mostly with `/v1`; None: environment.
-            api_key: None: from the environment.
-            timeout: seconds per request.
-            retries: further attempts if the server is busy or does not answer.
-
-        Raises ConfigurationError for an unusable address or key, and if HALLDETECT_OFFLINE is set
-        and the server is not on this machine.
+        `what` names the user of the server in messages, and `failure` is the error if the server
+        fails. Address (up to `/chat/completions`) and key are those of the environment if None.
+        Raises ConfigurationError if they are unusable, or HALLDETECT_OFFLINE forbids the server.
         """
         if not model:
             raise ConfigurationError(f"{what} needs a model: openai:MODEL")
@@ -101,10 +93,9 @@ class ChatEndpoint:
         weakref.finalize(self, self._client.close)
 
     def complete(self, body: Callable[[set[str]], dict[str, Any]]) -> ChatAnswer:
-        """Return one answer; omit a field that the server refuses, now and later.
+        """Return one answer; `body` builds the request without the fields that the server refuses.
 
-        Args:
-            body: builds the request; its argument names the fields to omit.
+        Refused fields are omitted in later requests too.
         """
         answer = self._ask(body)
         try:

@@ -102,14 +102,10 @@ def load_extractor(
     notice: Callable[[str], None] = _say,
     progress: Progress | None = None,
 ) -> Extractor:
-    """Load the extractor of a name.
+    """Load an extractor: a name of `EXTRACTORS` or of the store, or the path of a .gguf file.
 
-    Args:
-        spec: a name of `EXTRACTORS`, a model name of the store, or the path of a .gguf file.
-        threads: threads of a model in this process; None: one per core.
-        seed: seed of a generative model.
-        notice: receives one-line messages for the user.
-        progress: receives the bytes of a download.
+    `threads` are those of a model in this process, by default one per core. `notice` receives
+    one-line messages for the user, `progress` the bytes of a download.
     """
     kind, _, rest = spec.strip().partition(":")
     stored = {entry.name for entry in entries()}

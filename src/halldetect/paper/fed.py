@@ -7,11 +7,7 @@ from collections.abc import Sequence
 
 
 def fed(scores: Sequence[float]) -> float:
-    """Return 1 - geometric mean of the claim scores; 1 if any score is not positive.
-
-    Raises:
-        ValueError: Without any score.
-    """
+    """Return 1 - geometric mean of the claim scores; 1 if any score is not positive."""
     if not scores:
         raise ValueError("FED of no claims is undefined")
     if any(score <= 0.0 for score in scores):

@@ -234,22 +234,26 @@ class Document:
         """Return the text of a span as a verifier reads it.
 
         Each sentence that lies fully in the span is replaced by its reading. Text between two
-        sentences becomes a line end.
+        sentences becomes a line end. Sentences of one value or turn have its label once.
         """
         if not any(self.readings):
             return span.cut(self.text)
         first = bisect_right(self.sentences, span.start, key=lambda sentence: sentence.end)
         parts: list[str] = []
-        at = span.start
+        at, label = span.start, ""
         for sentence, reading in zip(self.sentences[first:], self.readings[first:], strict=True):
             if sentence.start >= span.end:
                 break
             start, end = max(sentence.start, span.start), min(sentence.end, span.end)
             whole = start == sentence.start and end == sentence.end
-            gap = self.text[at:start]
-            if gap.strip() or (reading is not None and not gap):
+            said = reading if reading is not None and whole else self.text[start:end]
+            gap = self.text[at:start].replace(r"\n", "\n")  # a line end inside a JSON string
+            before, (label, colon, rest) = label, said.partition(": ")
+            if reading is not None and colon and label == before and gap.isspace():
+                said = rest
+            elif gap.strip() or (reading is not None and not gap):
                 gap = "\n"
-            parts += [gap, reading if reading is not None and whole else self.text[start:end]]
+            parts += [gap, said]
             at = end
         return "".join(parts).strip()
 

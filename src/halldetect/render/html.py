@@ -55,16 +55,11 @@ _LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
 class CheckRecord:
     """Facts about a check that the report does not hold.
 
-    Attributes:
-        checked_at: time of the check, with its time zone.
-        response_name: name of the file with the response.
-        decisions: `agree` or `disagree` of the reviewer, by number of the claim from 1.
-        note: note of the reviewer.
-        reviewer: name of the reviewer.
+    `decisions` has `agree` or `disagree` of the reviewer, by number of the claim from 1.
     """
 
     checked_at: datetime | None = None
-    response_name: str | None = None
+    response_name: str | None = None  # of its file
     decisions: Mapping[int, str] = field(default_factory=dict)
     note: str = ""
     reviewer: str | None = None
@@ -83,15 +78,7 @@ def html(report: Report, record: CheckRecord | None = None) -> str:
 
 
 def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
-    """Return the static sheet of the page as a PDF file.
-
-    Args:
-        report: the report.
-        record: when the check was made, and of which file.
-
-    Raises:
-        MissingExtra: if WeasyPrint or the Pango library that it needs is not installed.
-    """
+    """Return the static sheet of the page as a PDF file; needs WeasyPrint."""
     weasyprint = load_weasyprint()
     # Paper is always light, and WeasyPrint does not implement light-dark().
     style = _LIGHT_COLOUR.sub(r"\1", "".join(map(asset, STYLES)))
@@ -101,11 +88,7 @@ def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
 
 
 def load_weasyprint() -> Any:
-    """Return the module that makes PDF files.
-
-    Raises:
-        MissingExtra: if it, or the Pango library that it needs, is not installed.
-    """
+    """Return WeasyPrint; raise MissingExtra if it, or the Pango library, is not installed."""
     try:
         import weasyprint
     except (ImportError, OSError) as error:

@@ -35,7 +35,7 @@ _PAUSE = re.compile(r"[,;:()]\s")
 def corrections(sentence: str, evidence: str, usage: WordUsage | None = None) -> list[str]:
     """Return versions of the sentence with one thing taken from the evidence, likely ones first.
 
-    `usage` is that of the response and its source; by default, of these two sentences.
+    `usage` is that of words in the response and its source; by default, in these two sentences.
     """
     usage = usage or WordUsage([sentence, evidence])
     aligned = list(_aligned_edits(sentence, evidence, usage))

@@ -43,9 +43,9 @@ class Method(StrEnum):
 class Change:
     """One sentence of the original and its treatment.
 
-    `after` and `new_span`, its place in the new text, are None if it was removed; `method` and
-    `why` are None if it was kept. `evidence` is the decisive passage of the source, if any. `lost`
-    has the supported claims of the original that the new sentence lacks.
+    `after`, and its place `new_span` in the new text, are None if it was removed. `why` is the
+    reason for a change or removal, `evidence` the decisive passage of the source. `lost` has the
+    supported claims of the original that the new sentence lacks.
     """
 
     action: Action
@@ -64,8 +64,8 @@ class Repair:
     """The outcome of a repair.
 
     A text always comes with a report that calls it faithful and all its claims supported (see
-    `passes`); the constructor rejects anything else. Both are None if the repair failed; `reason`
-    then says why. `changes` has each sentence of the response, in order.
+    `is_mended`); the constructor rejects anything else. A failed repair has a `reason` and neither
+    text nor report nor changes. `changes` has one item per sentence of the response, in order.
     """
 
     outcome: Outcome

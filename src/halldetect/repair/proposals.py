@@ -36,19 +36,15 @@ _LIMITS = _BOUNDS | {"by", "to", "from"}
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A new version of a sentence, with its list mark and citations.
+    """A new version of a sentence."""
 
-    `evidence` is the text of the source that has to support it; `one_fact` is True if no word in it
-    comes from elsewhere in the source.
-    """
-
-    text: str
-    evidence: str
-    one_fact: bool
+    text: str  # with its list mark and citations
+    evidence: str  # the text of the source that has to support it
+    one_fact: bool  # True if no word in it comes from elsewhere in the source
 
 
 class Proposals:
-    """Proposes changes of sentences of a response, based on the sentences of a source."""
+    """Proposes changes of sentences of a response, based on the sentences of its source."""
 
     def __init__(self, response: str, documents: Sequence[str]) -> None:
         self._usage = WordUsage([response, *documents])

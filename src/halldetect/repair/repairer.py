@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
 from halldetect.errors import ConfigurationError
 from halldetect.inputs import Pair, Source
+from halldetect.protocols import Verifier
 from halldetect.reading.document import Span
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.references import readings
@@ -25,7 +26,7 @@ from halldetect.reading.words import NEGATIONS, may_be_verb, normalize, words
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended
 from halldetect.repair.proposals import Proposal, Proposals
 from halldetect.repair.revision import Revision, Sentence, split_marks
-from halldetect.report import ClaimReport, Report, Status, Verdict
+from halldetect.report import ClaimReport, Probabilities, Report, Status, Verdict
 
 STEPS = (Method.REPLACE, Method.SHORTEN)
 # Proposals per sentence and step that the verifier judges.
@@ -53,10 +54,32 @@ class Checks(Protocol):
         ...
 
 
+class RememberingVerifier:
+    """Returns the answers of another verifier and computes each of them once."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        """Wrap a verifier; pass all other attributes through."""
+        self._verifier = verifier
+        self._answers: dict[tuple[str, str], Probabilities] = {}
+        self.description = verifier.description
+        self.max_tokens = verifier.max_tokens
+        self.count_tokens = verifier.count_tokens
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._verifier, name)
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        """Return the answers; pairs that were judged before are not judged again."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._answers]
+        if new:
+            self._answers.update(zip(new, self._verifier.judge(new), strict=True))
+        return [self._answers[pair] for pair in pairs]
+
+
 class Repairer:
     """Repairs responses with one detector.
 
-    After `max_rounds` of the methods in `steps`, every failing sentence is removed.
+    After `max_rounds` every failing sentence is removed; before that, `steps` are tried in order.
     """
 
     def __init__(

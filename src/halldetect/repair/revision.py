@@ -25,18 +25,15 @@ _LABEL_RANK = 8
 
 @dataclass(slots=True)
 class Sentence:
-    """One sentence of the response: its original and current text, None once it is removed.
-
-    `method`, `why` and `evidence` are those of the last change; `tried` has texts that failed.
-    """
+    """One sentence of the response; `why` is the reason for its last change or removal."""
 
     span: Span
     before: str
-    after: str | None
+    after: str | None  # None once it is removed
     method: Method | None = None
     why: str | None = None
     evidence: Evidence | None = None
-    tried: set[str] = field(default_factory=set)
+    tried: set[str] = field(default_factory=set)  # texts that did not pass
 
     def change(self, text: str, method: Method) -> None:
         """Replace the text."""

@@ -307,11 +307,7 @@ class Report:
         return claim.support is not None and rounded(1.0 - claim.support) < self.threshold
 
     def relabelled(self, labels: Mapping[str, str]) -> Report:
-        """Return the report with other names for the kinds of wrong words.
-
-        Args:
-            labels: A name for each kind, such as `{"number": "FIGURE"}`; other kinds stay.
-        """
+        """Return the report with other names for kinds of wrong words: `{"number": "FIGURE"}`."""
 
         def renamed(claim: ClaimReport) -> ClaimReport:
             found = (replace(item, kind=labels.get(item.kind, item.kind)) for item in claim.wrong)
@@ -365,11 +361,7 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """Return the report of a JSON text that `to_json` wrote.
-
-        Raises:
-            InputError: For any other text.
-        """
+        """Return the report of a JSON text that `to_json` wrote; else raise InputError."""
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -378,11 +370,7 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Any) -> Report:
-        """Return the report of plain JSON values that `to_dict` gave.
-
-        Raises:
-            InputError: For any other values.
-        """
+        """Return the report of plain JSON values that `to_dict` gave; else raise InputError."""
         from halldetect.report.json_form import read_report
 
         return cast(Report, read_report(cls, data))

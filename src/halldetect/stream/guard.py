@@ -67,13 +67,8 @@ _TREATMENT = {
 class StreamedSentence:
     """One sentence of a stream and its treatment.
 
-    Attributes:
-        text: The text to show, with the white space before it; empty if nothing may be shown.
-        original: The sentence as written.
-        action: Its treatment.
-        claims: Its claims; empty if it asserts nothing.
-        reason: Why it failed; None if it was passed on unchanged.
-        seconds: The time needed to judge it.
+    `text` is what to show, with the white space before it; empty if nothing may be shown. `claims`
+    is empty if the sentence asserts nothing, `reason` None if it was passed on unchanged.
     """
 
     text: str
@@ -97,16 +92,9 @@ class SentenceChecks(Protocol):
 
 
 class StreamGuard:
-    """Judges the sentences of a response while it is written.
+    """Judges the sentences of a response while it is written; see `Detector.stream`.
 
-    Args:
-        detector: Checks the sentences.
-        source: The source of the response.
-        on_failure: The treatment of a sentence that is unsupported or cannot be judged.
-        question: The question that the response answers.
-
-    Attributes:
-        stopped: True if the stream has ended because a sentence failed.
+    `stopped` is True if the stream has ended because a sentence failed.
     """
 
     def __init__(

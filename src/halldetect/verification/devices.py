@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from halldetect.errors import ModelError, one_line
+from halldetect.protocols import Verifier
 
 
 def torch_device(wanted: str) -> str:
@@ -21,6 +22,12 @@ def torch_device(wanted: str) -> str:
     if not found.get(wanted):
         raise ModelError(f"PyTorch finds no device {wanted} on this machine; use --device cpu")
     return wanted
+
+
+def on_gpu(verifier: Verifier) -> bool:
+    """Return True if a verifier computes on an NVIDIA GPU, as its description says."""
+    stated = verifier.description
+    return "cuda" in f"{stated.get('device')} {stated.get('runtime')}"
 
 
 def out_of_memory(error: RuntimeError) -> bool:

@@ -15,12 +15,8 @@ from halldetect_bench.datasets.labelled_rows import Row
 class Scored:
     """A method's answer for one row.
 
-    Attributes:
-        score: higher means more hallucinated; None if the method gave no answer.
-        reason: the reason for a missing score.
-        claims: the judged units of the response, each with its own score in the same direction.
-        cost: passes, tokens, pairs and seconds.
-        details: JSON data specific to the method.
+    A higher score means more hallucinated; without one, `reason` says why. `claims` has the judged
+    units of the response, each with its own score, `details` JSON data specific to the method.
     """
 
     score: float | None

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from halldetect import models
 from halldetect.errors import CheckError, ModelError, one_line
 from halldetect.models.gguf import read_header
-from halldetect.models.llama import default_threads, is_stored, start
+from halldetect.models.llama import LlamaFile, default_threads, start
 from halldetect.paper import prompt
 
 CONTEXT = 8192
@@ -70,23 +69,23 @@ class Llm(Protocol):
 
 
 class LlamaLlm:
-    """A GGUF model in llama.cpp, in this process; see `locate_model`."""
+    """A GGUF model in llama.cpp, in this process; by a name of the store or its path."""
 
     def __init__(
         self, model: str | Path, *, threads: int | None = None, context: int = CONTEXT
     ) -> None:
-        self._name, self._path, self._digest = locate_model(model)
+        self._file = LlamaFile(model)
         self._context = context
-        self._special = prompt.special_pattern(read_header(self._path).control_tokens)
-        self._server = start(self._path, threads or default_threads(), 0, context)
+        self._special = prompt.special_pattern(read_header(self._file.path).control_tokens)
+        self._server = start(self._file.path, threads or default_threads(), 0, context)
 
     @property
     def description(self) -> dict[str, Any]:
         """Return name, digest and context."""
         return {
-            "name": self._name,
+            "name": self._file.name,
             "kind": "llama.cpp",
-            "digest": self._digest,
+            "digest": self._file.digest,
             "context": self._context,
         }
 
@@ -142,16 +141,3 @@ def _reply(answer: Any) -> Reply | TooLong:
         tokens_out=int(usage["completion_tokens"]),
         finished=choice.get("finish_reason") != "length",
     )
-
-
-def locate_model(model: str | Path) -> tuple[str, Path, str]:
-    """Return the name, the file and the digest of a GGUF model.
-
-    It is given by its path, or by a name of `halldetect models list` that is in the cache.
-    """
-    if is_stored(model):
-        name = str(model).lower()
-        return f"gguf:{name}", models.path(name), f"sha256:{models.find(name).sha256}"
-    path = Path(model).expanduser()
-    read_header(path)  # raises an error with the reason
-    return f"gguf:{path.name}", path, f"sha256:{models.digest_of(path)}"

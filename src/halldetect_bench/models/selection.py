@@ -12,7 +12,7 @@ from halldetect.errors import ConfigurationError
 from halldetect.models import DEFAULT_EXTRACTOR
 
 if TYPE_CHECKING:
-    from halldetect.protocols import Extractor, Verifier
+    from halldetect.protocols import Verifier
     from halldetect_bench.models.embedders import Embedder
     from halldetect_bench.models.llm import Llm
 
@@ -22,8 +22,7 @@ class RunOptions:
     """The options of a run for its methods, as those of `bench run`.
 
     Methods other than the detector take verifier, seed and threads from its configuration. The
-    methods `paper` and `ablation` use the extractor. `notice` is called with each message for the
-    user.
+    method `paper` uses the extractor. `notice` is called with each message for the user.
     """
 
     configuration: Configuration = field(default_factory=Configuration)
@@ -54,14 +53,6 @@ class RunModels:
             device=configuration.device,
             notice=self.options.notice,
         )
-
-    def extractor(self, name: str) -> Extractor:
-        """Return the extractor of a name."""
-        from halldetect.paper.extractors import load_extractor
-
-        chosen = self.configuration
-        notice = self.options.notice
-        return load_extractor(name, threads=chosen.threads, seed=chosen.seed, notice=notice)
 
     @cached_property
     def llm(self) -> Llm:

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError, one_line
+from halldetect.models.gguf import read_header
 from halldetect.models.integrity import digest_of
+from halldetect.models.llama import LlamaFile
 from halldetect.paper import prompt
-from halldetect_bench.models.llm import CONTEXT, Question, Reply, TooLong, locate_model, without
+from halldetect_bench.models.llm import CONTEXT, Question, Reply, TooLong, without
 
 # Tokens below this share of the greatest probability are never drawn, as in llama.cpp.
 MIN_P = 0.05
@@ -145,9 +147,10 @@ def _place(model: str | Path) -> tuple[str, str, dict[str, Any]]:
     """Return the name, the digest and the loading arguments of transformers for a model."""
     folder = Path(model).expanduser()
     if not folder.is_dir():
-        name, path, digest = locate_model(model)
-        where = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
-        return name, digest, where
+        file = LlamaFile(model)
+        read_header(file.path)  # raises an error with the reason
+        where = {"pretrained_model_name_or_path": file.path.parent, "gguf_file": file.path.name}
+        return file.name, file.digest, where
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         raise ModelError(f"{folder} holds no transformers model: it needs .safetensors files")

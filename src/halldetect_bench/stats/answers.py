@@ -8,16 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from halldetect_bench.methods.ablation import Variant, extractor_of
 from halldetect_bench.stats.cost import latency_sentences
 from halldetect_bench.stats.evidence import Evidence, Scores, model_of
 from halldetect_bench.stats.growth import growth
 from halldetect_bench.stats.resampling import Figure
 from halldetect_bench.stats.sentence_level import sentence_quality
-
-FULL: Variant = ("all", "support")
-WHOLE_SOURCE: Variant = ("1", "support")
-FED: Variant = ("all", "fed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +37,6 @@ def answers(evidence: Evidence) -> list[Answer]:
     asked: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
         ("What is decomposition worth?", _decomposition),
         ("Where does splitting pay?", _where_splitting_pays),
-        ("What are windows worth?", _windows),
-        ("What is the score of support worth?", _scoring),
         ("What is the larger verifier worth?", _large),
         ("Can all claims be judged in one prompt?", _one_prompt),
         (
@@ -106,34 +99,6 @@ def _where_splitting_pays(evidence: Evidence) -> str | None:
         f"AUROC of `{evidence.reference}` less that of `{whole}`: better than chance explains on "
         f"{', '.join(better) or 'no dataset'}; worse on {', '.join(worse) or 'no dataset'}."
     )
-
-
-def _variants(evidence: Evidence, first: Variant, second: Variant, text: str) -> str | None:
-    """Compare variants of the ablation with the claims of the reference, or with sentences."""
-    if not evidence.reference:
-        return None
-    method = evidence.headers[evidence.reference].method
-    verifier = _verifier(evidence, evidence.reference)
-    known = {extractor_of(one) for one in evidence.ablations}
-    for name in (model_of(method, "extractor"), "sentences"):
-        if name in known and verifier is not None:
-            scores = evidence.ablation(str(name), verifier)
-            if scores[FULL]:
-                return _gain(evidence, scores[first], scores[second], text)
-    return None
-
-
-def _windows(evidence: Evidence) -> str | None:
-    text = "Windows of five scales give {} over the whole source alone, every pair judged"
-    return _variants(evidence, WHOLE_SOURCE, FULL, text)
-
-
-def _scoring(evidence: Evidence) -> str | None:
-    text = (
-        "Counting contradiction in the same window, and the worst claim (the default), gives {} "
-        "over the paper's score (FED), every pair judged"
-    )
-    return _variants(evidence, FED, FULL, text)
 
 
 def _large(evidence: Evidence) -> str | None:

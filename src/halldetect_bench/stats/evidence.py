@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError, InputError
-from halldetect_bench.methods.ablation import Ablation, Variant, ablation_scores
 from halldetect_bench.predictions import Header, Prediction, Results
 from halldetect_bench.stats.method_labels import method_labels
 from halldetect_bench.stats.resampling import (
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 # The scores of a method: by dataset, then by the id of the row.
 Scores = Mapping[str, Mapping[str, float]]
-# Datasets made by editing faithful responses.
-EDITED = "adversarial:"
 # Options that do not change a score.
 _INERT = ("threads", "device", "fallback", "max_source", "max_response", "knowledge")
 
@@ -40,7 +37,7 @@ class Scope:
     """Methods on the same rows of each dataset.
 
     `measured` has every metric of a dataset and method on all samples. The means are over the
-    `shared` datasets: those of the reference that people labelled.
+    `shared` datasets: those of the reference.
     """
 
     methods: tuple[str, ...]
@@ -67,7 +64,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Figures by metric: `means` over `rows` that people labelled, and those of each dataset."""
+    """Figures by metric: `means` over `rows`, and those of each dataset."""
 
     rows: int
     means: Mapping[str, Figure]
@@ -77,15 +74,10 @@ class Compared:
 class Evidence:
     """The results in the tables, in order, and the files that were left out.
 
-    Args:
-        results: the results of `read_all`.
-        settings: the settings of their folder.
-        order, datasets: the names of methods and datasets in the order of the tables; others come
-            last.
-        reference: the label or name of the method to compare with; by default the `halldetect`
-            nearest to the default configuration, or else the first.
-        samples: the number of bootstrap samples.
-        latency: the results of rows that were scored one at a time, by the name of their folder.
+    `order` and `datasets` name methods and datasets in the order of the tables; others come last.
+    All are compared with `reference`, the label or name of a method; by default the `halldetect`
+    nearest to the default configuration, or else the first. `latency` has the results of rows that
+    were scored one at a time, by the name of their folder.
     """
 
     def __init__(
@@ -107,11 +99,11 @@ class Evidence:
         timed = replace(self.settings, min_rows=1)
         self.latency = {name: select(found, timed).kept for name, found in (latency or {}).items()}
         chosen = select(results, self.settings)
-        self.ablations = tuple(one for one in chosen.kept if _name(one) == Ablation.name)
-        plain = [one for one in chosen.kept if _name(one) != Ablation.name]
-        self.labels = method_labels(one.header for one in plain)
+        self.labels = method_labels(one.header for one in chosen.kept)
         rank = {name: at for at, name in enumerate(order)}
-        plain.sort(key=lambda one: (rank.get(_name(one), len(rank)), self._label(one)))
+        plain = sorted(
+            chosen.kept, key=lambda one: (rank.get(_name(one), len(rank)), self._label(one))
+        )
         at = {name: place for place, name in enumerate(datasets)}
         names = {one.header.dataset for one in chosen.kept}
         self.datasets = tuple(sorted(names, key=lambda name: (at.get(name, len(at)), name)))
@@ -133,14 +125,12 @@ class Evidence:
             self.scores[label][name] = known
         self._known_rows: dict[tuple[str, frozenset[str]], Rows] = {}
         self._known_figures: dict[tuple[int, int], tuple[dict[str, Values], object]] = {}
-        self._ablated: dict[tuple[str, str], dict[Variant, Scores]] = {}
 
     def _label(self, one: Results) -> str:
         return self.labels[one.header.digest]
 
     def _reference(self, wanted: str | None) -> str:
         if not self.methods:
-            # A folder with ablations only has no method to compare with.
             return ""
         if wanted is not None:
             for label in self.methods:
@@ -171,23 +161,6 @@ class Evidence:
             if verifier and method["name"] == name and model_of(method, "verifier") == verifier:
                 return label
         return None
-
-    def label_like(self, header: Header) -> str | None:
-        """Return the method with the same name, verifier and language model as a file."""
-
-        def models(one: Header) -> list[object]:
-            roles = ("verifier", "llm", "extractor")
-            return [one.method["name"], *(model_of(one.method, role) for role in roles)]
-
-        wanted = models(header)
-        return next((name for name in self.methods if models(self.headers[name]) == wanted), None)
-
-    def ablation(self, extractor: str, verifier: str) -> Mapping[Variant, Scores]:
-        """Return the scores of every variant of an ablation; empty if it was not run."""
-        key = (extractor, verifier)
-        if key not in self._ablated:
-            self._ablated[key] = ablation_scores(self.ablations, *key)
-        return self._ablated[key]
 
     @cached_property
     def on_shared_rows(self) -> Scope:
@@ -221,9 +194,7 @@ class Evidence:
         shared = tuple(
             name
             for name, found in rows.items()
-            if is_labelled_by_people(name)
-            and (name, self.reference) in measured
-            and 0 < found.hallucinated < len(found.ids)
+            if (name, self.reference) in measured and 0 < found.hallucinated < len(found.ids)
         )
         return Scope(methods, rows, measured, shared)
 
@@ -266,26 +237,17 @@ class Evidence:
             found[dataset] = {
                 name: after[name] - before[0][name] if before else after[name] for name in METRICS
             }
-            count += len(rows.ids) if is_labelled_by_people(dataset) else 0
+            count += len(rows.ids)
         if not found:
             return None
-        under = [one for name, one in found.items() if is_labelled_by_people(name)]
         return Compared(
             count,
-            {
-                name: figure(mean([one[name] for one in under or list(found.values())]))
-                for name in METRICS
-            },
+            {name: figure(mean([one[name] for one in found.values()])) for name in METRICS},
             {
                 dataset: {name: figure(values) for name, values in one.items()}
                 for dataset, one in found.items()
             },
         )
-
-
-def is_labelled_by_people(dataset: str) -> bool:
-    """Return True if a dataset counts in a mean; sets made by our own edits do not."""
-    return not dataset.startswith(EDITED)
 
 
 def _name(one: Results) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from halldetect_bench.predictions import Prediction
-from halldetect_bench.stats.evidence import Evidence, is_labelled_by_people
+from halldetect_bench.stats.evidence import Evidence
 from halldetect_bench.stats.resampling import Figure, figure, figures, mean, rows_of
 
 # The lower ends of the bins, by the name of a size in the details of a prediction.
@@ -55,7 +55,7 @@ def growth(evidence: Evidence) -> list[Bin]:
                     and low <= size < (high or size + 1)
                 ]
                 for (dataset, method), cell in evidence.cells.items()
-                if method == evidence.reference and is_labelled_by_people(dataset)
+                if method == evidence.reference
             }
             if any(inside.values()):
                 found.append(_bin(by, _range(low, high), inside, evidence.samples))

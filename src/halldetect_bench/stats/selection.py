@@ -63,9 +63,8 @@ def read_settings(folder: Path) -> Settings:
 def select(results: Sequence[Results], settings: Settings) -> Selection:
     """Return the results of the weights that the settings name, with enough rows.
 
-    Raises:
-        InputError: if two files disagree about a row, or if the weights of a verifier differ and
-            the settings do not select any.
+    Raises InputError if files disagree about a row, or about the weights of a verifier that the
+    settings do not name.
     """
     _check_rows(results)
     sizes: dict[str, int] = {}

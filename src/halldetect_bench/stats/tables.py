@@ -1,10 +1,9 @@
-"""The tables of the report, as values: comparisons, losses, ablations, sizes, kinds of error."""
+"""The tables of the report, as values: comparisons, losses, sizes, kinds of error."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
-from halldetect_bench.methods.ablation import VARIANTS, extractor_of, verifier_of
 from halldetect_bench.stats.answers import Answer, answers
 from halldetect_bench.stats.cost import MeanCost, Timed, mean_cost, timed
 from halldetect_bench.stats.evidence import Compared, Evidence
@@ -12,11 +11,9 @@ from halldetect_bench.stats.growth import growth
 from halldetect_bench.stats.resampling import COMPARED, THRESHOLD, Figure
 
 Cell = str | int | float | Figure | None
-# The titles of the tables that are on the page and in CSV files.
-ABLATIONS = ("claims", "verifier", "granularities", "scoring", "datasets", "rows", *COMPARED)
+# The titles of tables.
 SIZES = ("by", "size", "rows", "datasets", "AUROC", "pairs", "verifier tokens")
 KINDS = ("dataset", "kind", "rows", "recall")
-DIFFERENCES = ("method", "dataset", *COMPARED)
 
 
 class Tables:
@@ -52,7 +49,7 @@ class Tables:
 
     @cached_property
     def differences(self) -> list[list[Cell]]:
-        """The differences to the reference, means first, with the columns DIFFERENCES."""
+        """The differences to the reference, means first, by method and dataset."""
         return [
             [method, dataset, *(one[name] for name in COMPARED)]
             for method, compared in self.comparisons.items()
@@ -80,19 +77,6 @@ class Tables:
             )
             for method in self.evidence.methods
         }
-
-    @cached_property
-    def ablations(self) -> list[list[Cell]]:
-        """Every variant of every ablation, on its own rows, with the columns ABLATIONS."""
-        evidence = self.evidence
-        lines: list[list[Cell]] = []
-        for models in sorted({(extractor_of(one), verifier_of(one)) for one in evidence.ablations}):
-            scores = evidence.ablation(*models)
-            for variant in VARIANTS:
-                if found := evidence.compare(scores[variant]):
-                    figures = (found.means[name] for name in COMPARED)
-                    lines.append([*models, *variant, len(found.by_dataset), found.rows, *figures])
-        return lines
 
     @cached_property
     def sizes(self) -> list[list[Cell]]:

@@ -22,6 +22,7 @@ from queue import SimpleQueue
 from threading import Thread, Timer
 from typing import Any
 
+from halldetect.cli.progress import seconds_left
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import ConfigurationError, HallDetectError
@@ -29,7 +30,6 @@ from halldetect.inputs import Pair
 from halldetect.protocols import ClaimsExtracted, Event, Progress
 from halldetect.report import Report, Status
 from halldetect.report.json_form import plain
-from halldetect.verification.remaining_time import RemainingTime
 from halldetect_serve.settings import CheckSettings
 
 # The process sends one of these to its supervisor at the start, with a message.
@@ -45,19 +45,13 @@ _EXCERPT_CHARACTERS = 120
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Pairs to check together with the same options.
-
-    Attributes:
-        watch: True if the caller wants events during the check.
-        repair: True to repair the responses, False to check them.
-        judge_from: offset in the response where the checked part begins; the rest is context.
-    """
+    """Pairs to check together with the same options."""
 
     configuration: Configuration
     pairs: tuple[Pair, ...]
-    watch: bool = False
+    watch: bool = False  # send events during the check
     repair: bool = False
-    judge_from: int = 0
+    judge_from: int = 0  # where the checked part of the response begins; the rest is context
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +139,10 @@ def run_worker(
 
 @dataclass(slots=True)
 class _RunningBatch:
-    """A batch that is being checked, and the time left per phase."""
+    """A batch that is being checked, and when each phase began."""
 
     batch: Batch
-    phases: dict[str, RemainingTime] = field(default_factory=dict)
+    phases: dict[str, float] = field(default_factory=dict)
 
 
 class CheckWorker:
@@ -274,8 +268,8 @@ class CheckWorker:
 
     def _send_progress(self, phase: str, done: int, of: int) -> None:
         running, now = self._running[-1], time.monotonic()
-        remaining = running.phases.setdefault(phase, RemainingTime(now))
-        left = remaining.seconds(done / of if of else None, now)
+        spent, fraction = now - running.phases.setdefault(phase, now), done / of if of else 0.0
+        left = seconds_left(spent, fraction, 1 - fraction)
         is_news = done == of and (phase, done, of) != self._last_progress
         if not is_news and now - self._last_progress_at < _PROGRESS_SECONDS:
             return

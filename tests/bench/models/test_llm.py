@@ -59,5 +59,5 @@ def test_llama_is_asked_and_read(gguf: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert str(unread) == "900 tokens do not fit into a context of 512"
     with pytest.raises(ModelError, match=r"llama\.cpp failed: no memory"):
         model.ask_many([Question(turns, 8)])
-    assert model.description["name"] == "gguf:m.gguf"
+    assert model.description["name"] == f"gguf:{gguf.resolve()}"
     assert model.description["digest"] == f"sha256:{models.digest_of(gguf)}"

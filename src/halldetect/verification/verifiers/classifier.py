@@ -112,8 +112,7 @@ def reading_limit(*configurations: Mapping[str, Any]) -> int:
 class Classifier:
     """A verifier that encodes texts in this process; subclasses add `_run_all`.
 
-    Attributes:
-        max_tokens: the longest premise and hypothesis together, special tokens not counted.
+    `max_tokens` is the longest premise and hypothesis together, special tokens not counted.
     """
 
     def __init__(self, name: str, encoder: PairEncoder | WordPieceEncoder, limit: int) -> None:
@@ -122,6 +121,7 @@ class Classifier:
         self._encoder = encoder
         self._limit = limit
         self.max_tokens = limit - encoder.special_tokens
+        self.compute = self._run_all  # worker processes ask another process instead
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, special tokens not counted."""
@@ -138,7 +138,7 @@ class Classifier:
             raise ModelError(
                 f"{self._name}: a pair has {longest} tokens, the model reads {self._limit}"
             )
-        return self._run_all(encoded)
+        return self.compute(encoded)
 
     def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         raise NotImplementedError

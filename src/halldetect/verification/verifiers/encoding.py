@@ -30,9 +30,7 @@ class PairEncoder:
 
     Special tokens in a text ("</s>", "[SEP]") are read as plain characters, or as unknown if the
     vocabulary holds them: a response must not be able to end itself or begin its own premise.
-
-    Attributes:
-        special_tokens: the most tokens that are added to those of a pair.
+    `special_tokens` is the most tokens that are added to those of a pair.
     """
 
     def __init__(self, tokenizer: Any, format: Format = Format.PAIR) -> None:

@@ -142,17 +142,19 @@ class TransformersVerifier(Classifier):
         return [results[index] for index in range(len(encoded))]
 
     def _run(self, pairs: Sequence[Encoded], length: int, rows: int) -> NDArray[Any]:
-        ids, types, mask = self._torch.zeros((3, rows, length), dtype=self._torch.int64)
-        ids.fill_(self._padding)
+        ids, types, mask = np.zeros((3, rows, length), np.int64)
+        ids += self._padding
         for row, pair in enumerate([*pairs, *[pairs[0]] * (rows - len(pairs))]):
-            ids[row, : len(pair)] = self._torch.tensor(pair.ids)
-            types[row, : len(pair)] = self._torch.tensor(pair.types)
+            ids[row, : len(pair)] = pair.ids
+            types[row, : len(pair)] = pair.types
             mask[row, : len(pair)] = 1
         feeds = {"input_ids": ids, "attention_mask": mask}
         if self._types:
             feeds["token_type_ids"] = types
         with self._torch.inference_mode():
-            moved = {key: value.to(self._device) for key, value in feeds.items()}
+            moved = {
+                key: self._torch.from_numpy(value).to(self._device) for key, value in feeds.items()
+            }
             logits = self._network(**moved).logits
         return np.asarray(logits.float().cpu())
 
@@ -186,8 +188,11 @@ def runs(
 
 
 def padded_length(length: int) -> int:
-    """Return the next multiple of 8, and of 1/8 of the next smaller power of two from 128 on."""
-    step = max(8, 1 << max(0, (length - 1).bit_length() - 4))
+    """Return the next multiple of 32, and of a quarter of the power of two below it from 256 on.
+
+    Few lengths fill their runs with few copies.
+    """
+    step = max(32, 1 << max(0, (length - 1).bit_length() - 3))
     return -(-length // step) * step
 
 

@@ -1,0 +1,204 @@
+"""Check parts in worker processes beside the one process that uses the GPU.
+
+A GPU judges faster than one process can read and explain. So every worker reads, tokenises,
+explains and writes parts of its own, and asks this process for the numbers of the model only. Here
+two threads answer: while the GPU computes for one, the other packs what further workers ask for.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from threading import Lock, Thread
+from typing import Any
+
+from halldetect.batch.job import HOW_TO_RESUME, Part
+from halldetect.detector import Detector
+from halldetect.errors import CheckError, HallDetectError, InputError, ModelError, described
+from halldetect.verification.devices import on_gpu
+from halldetect.verification.verifiers.onnx import physical_cores
+
+# Threads that answer, and pairs that a worker asks for at once, more or less: so many workers are
+# answered together that the verifier gets as many pairs as it wants.
+_THREADS, _PAIRS = 2, 64
+
+# Checks and writes a part.
+Check = Callable[[Part], Any]
+# Computes the answers of a model to encoded questions, independent of each other.
+Compute = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+def worker_count(detector: Detector) -> int:
+    """Return the number of workers for a detector: none unless its only verifier is on a GPU.
+
+    Workers are forked, since everything is loaded then; runtimes on a CPU do not survive that.
+    """
+    if sys.platform != "linux" or detector.configuration.paper:
+        return 0
+    models = detector.models
+    alone = models.second is None and models.locator in (None, models.verifier)
+    if not (alone and models.knowledge is None and on_gpu(models.verifier)):
+        return 0
+    return (detector.configuration.threads or physical_cores()) - 1
+
+
+def sendable(error: HallDetectError) -> HallDetectError:
+    """Return an error that another process can read: not every class can be sent."""
+    return (InputError if isinstance(error, InputError) else CheckError)(str(error))
+
+
+def check_in_workers(
+    verifier: Any,
+    parts: Iterable[tuple[Part, float | None]],
+    make_check: Callable[[], Check],
+    count: int,
+) -> Generator[tuple[Any, float | None], None, None]:
+    """Yield what `count` workers return for the parts, and the fraction read, in any order.
+
+    `make_check` is called in every worker. In the workers, `verifier.compute` asks this process.
+    """
+    pool = _Pool(verifier, make_check, count)
+    read = 0.0
+    try:
+        for part, fraction in parts:
+            if not pool.free:
+                yield from ((done, read) for done in pool.finished())
+            pool.give(part)
+            read = max(read, fraction or 0.0)
+        while pool.busy:
+            yield from ((done, read) for done in pool.finished())
+    finally:
+        pool.end()
+
+
+class _Pool:
+    """Worker processes, each with a pipe for its parts and one for its questions."""
+
+    def __init__(self, verifier: Any, make_check: Callable[[], Check], count: int) -> None:
+        context = get_context("fork")
+        pipes = [(*context.Pipe(), *context.Pipe()) for _ in range(count)]
+        self.free = [work for work, _, _, _ in pipes]
+        self.busy: list[Connection] = []
+        self._asks = [asks for _, _, asks, _ in pipes]
+        self._compute: Compute = verifier.compute
+        self._together = max(1, verifier.pairs_at_once // _PAIRS)
+        self._lock = Lock()
+        ends = [end for of_worker in pipes for end in of_worker]
+        self._processes = [
+            context.Process(
+                target=_work, args=(verifier, make_check, work, asks, ends), daemon=True
+            )
+            for _, work, _, asks in pipes
+        ]
+        with warnings.catch_warnings():
+            # Other threads of this process may hold locks, but none that a worker needs.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for process in self._processes:
+                process.start()
+        for _, work, _, asks in pipes:  # so that the end of a worker ends its pipes
+            work.close()
+            asks.close()
+        self._threads = [Thread(target=self._answer, daemon=True) for _ in range(_THREADS)]
+        for thread in self._threads:
+            thread.start()
+
+    def give(self, part: Part) -> None:
+        """Send a part to a worker that is free."""
+        worker = self.free.pop()
+        worker.send(part)
+        self.busy.append(worker)
+
+    def finished(self) -> Generator[Any, None, None]:
+        """Wait for a worker; yield the results of all that are done."""
+        for worker in wait(self.busy):
+            assert isinstance(worker, Connection)
+            try:
+                done = worker.recv()
+            except (EOFError, OSError) as error:
+                raise CheckError(f"a worker process ended early; {HOW_TO_RESUME}") from error
+            self.busy.remove(worker)
+            self.free.append(worker)
+            if isinstance(done, HallDetectError):
+                raise done
+            yield done
+
+    def end(self) -> None:
+        """End the workers, also those with a part in hand; then nothing more is asked."""
+        for process in self._processes:
+            process.terminate()
+            process.join()
+        for thread in self._threads:
+            thread.join()
+
+    def _answer(self) -> None:
+        """Answer questions, those of several workers at once, until no worker is left."""
+        while asked := self._next_questions():
+            items = [item for _, given in asked for item in given]
+            try:
+                answers: Any = iter(self._compute(items))
+            except Exception as error:
+                answers = error if isinstance(error, ModelError) else ModelError(described(error))
+            for worker, given in asked:
+                failed = isinstance(answers, ModelError)
+                found = sendable(answers) if failed else [next(answers) for _ in given]
+                try:
+                    worker.send(found)
+                except OSError:  # it has ended
+                    continue
+
+    def _next_questions(self) -> list[tuple[Connection, Sequence[Any]]]:
+        """Return questions with the pipes of their workers; none if all workers have ended."""
+        with self._lock:
+            asked: list[tuple[Connection, Sequence[Any]]] = []
+            while self._asks and not asked:
+                for pipe in wait(self._asks)[: self._together]:
+                    assert isinstance(pipe, Connection)
+                    try:
+                        asked.append((pipe, pipe.recv()))
+                    except (EOFError, OSError):
+                        self._asks.remove(pipe)
+            return asked
+
+
+def _work(
+    verifier: Any,
+    make_check: Callable[[], Check],
+    work: Connection,
+    asks: Connection,
+    ends: Iterable[Connection],
+) -> None:
+    """Check parts until the other process ends; called in a worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the other process
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads did not survive the fork
+    for end in ends:  # so that the end of the other process ends the pipes
+        if end not in (work, asks):
+            end.close()
+
+    def ask(items: Sequence[Any]) -> Any:
+        try:
+            asks.send(items)
+            found = asks.recv()
+        except (EOFError, OSError):
+            os._exit(1)  # an error would become the reason of a report
+        if isinstance(found, HallDetectError):
+            raise found
+        return found
+
+    verifier.compute = ask
+    check = make_check()
+    while True:
+        try:
+            part = work.recv()
+        except EOFError:
+            return
+        try:
+            done = check(part)
+        except HallDetectError as error:
+            done = sendable(error)
+        work.send(done)

@@ -1,1 +1,0 @@
-"""The report of a folder of results: Markdown, HTML, CSV and charts."""

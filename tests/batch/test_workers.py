@@ -1,0 +1,154 @@
+"""Workers beside the process with the model: the same bytes, whatever the batch, also after a kill.
+
+A tiny model on the processor stands for the one on a GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halldetect import Detector
+from halldetect.batch.cache import ReportCache
+from halldetect.batch.job import Job
+from halldetect.batch.local import run_local, run_settings
+from halldetect.batch.workers import worker_count
+from halldetect.errors import CheckError, InputError, ModelError
+from halldetect.large import LargeVerifier, load_large
+from tests.support.batch_files import results, untimed, write_jsonl
+from tests.support.tiny_qwen import write_tiny
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
+
+MILL = "The mill of Arlen was built in 1790 by two brothers. It burnt down in 1804. No one died."
+FERRY = "A ferry crosses the lake at noon. It carries twelve cars, and it stops for the winter."
+ROWS = [
+    {"source": MILL, "response": "Two brothers built the mill. It burnt down in 1850."},
+    {"source": [MILL, FERRY], "response": "The ferry takes twelve cars [2]. It sails in winter."},
+    {"source": FERRY, "response": ""},
+    {"source": MILL, "response": "There was a fire, and nobody came to harm."},
+    {"source": FERRY, "response": "At noon there is a ferry.", "question": "When does it sail?"},
+    {"source": FERRY},
+] * 3
+
+
+@pytest.fixture(scope="module")
+def verifier(tmp_path_factory: pytest.TempPathFactory) -> LargeVerifier:
+    folder = tmp_path_factory.mktemp("tiny")
+    tiny = write_tiny(folder)
+    return load_large(tiny.base, tiny.adapter, context=1024, cache=folder, threads=1)
+
+
+@pytest.fixture
+def on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("batch.workers", "loading"):
+        monkeypatch.setattr(f"halldetect.{module}.on_gpu", lambda verifier: True)
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> str:
+    return str(write_jsonl(tmp_path / "in.jsonl", ROWS))
+
+
+def test_no_workers_without_a_gpu(verifier: LargeVerifier) -> None:
+    assert worker_count(Detector(verifier, threads=8)) == 0
+
+
+def test_workers_and_batches_change_no_byte(
+    verifier: LargeVerifier, on_gpu: None, tmp_path: Path, rows: str
+) -> None:
+    alone = Detector(verifier, threads=1)
+    assert worker_count(alone) == 0
+    run_local(alone, Job(rows, str(tmp_path / "one.jsonl"), batch_size=100))
+    wanted = untimed(tmp_path / "one.jsonl").replace(b'"threads":1', b'"threads":4')
+    assert len({row["score"] for row in results(tmp_path / "one.jsonl")}) > 3
+    many = Detector(verifier, threads=4)
+    assert worker_count(many) == 3
+    for size in (1, 5, 32):
+        cache = ReportCache(tmp_path / f"kept {size}", run_settings(many))
+        out = tmp_path / f"{size}.jsonl"
+        outcome = run_local(many, Job(rows, str(out), batch_size=size), cache=cache)
+        cache.close()
+        assert outcome.counts.rows == len(ROWS)
+        assert untimed(out) == wanted
+    assert verifier.compute == verifier.backend.answer  # workers change their own copies
+
+
+def test_only_one_process_uses_the_model(
+    verifier: LargeVerifier,
+    on_gpu: None,
+    tmp_path: Path,
+    rows: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def compute(groups: Sequence[Any]) -> Any:
+        asked.append(os.getpid())
+        return verifier.backend.answer(groups)
+
+    monkeypatch.setattr(verifier, "compute", compute)
+    run_local(Detector(verifier, threads=4), Job(rows, str(tmp_path / "out.jsonl"), batch_size=2))
+    assert set(asked) == {os.getpid()}
+
+
+def test_failing_model_is_the_reason_of_its_rows(
+    verifier: LargeVerifier,
+    on_gpu: None,
+    tmp_path: Path,
+    rows: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def compute(groups: Sequence[Any]) -> Any:
+        raise ModelError("large: no memory is left")
+
+    monkeypatch.setattr(verifier, "compute", compute)
+    run_local(Detector(verifier, threads=3), Job(rows, str(tmp_path / "out.jsonl"), batch_size=4))
+    reasons = [row["reason"] for row in results(tmp_path / "out.jsonl")]
+    assert "the verifier failed: large: no memory is left" in str(reasons[0])
+
+
+def test_bad_row_stops_a_strict_run(
+    verifier: LargeVerifier, on_gpu: None, tmp_path: Path, rows: str
+) -> None:
+    job = Job(rows, str(tmp_path / "out.jsonl"), strict=True, batch_size=4)
+    with pytest.raises(InputError, match="'response' is missing"):
+        run_local(Detector(verifier, threads=3), job)
+
+
+def test_killed_worker_is_an_error_and_the_run_can_be_resumed(
+    verifier: LargeVerifier, on_gpu: None, tmp_path: Path, rows: str
+) -> None:
+    out = tmp_path / "out.jsonl"
+    detector = Detector(verifier, threads=3)
+
+    def kill(*_: Any) -> None:
+        from multiprocessing import active_children
+
+        os.kill(active_children()[0].pid or 0, signal.SIGKILL)
+        os.kill(active_children()[-1].pid or 0, signal.SIGKILL)
+
+    with pytest.raises(CheckError, match=r"a worker process ended early; .*--resume"):
+        run_local(detector, Job(rows, str(out), batch_size=2), progress=kill)
+    outcome = run_local(detector, Job(rows, str(out), batch_size=2, resume=True))
+    assert outcome.rows_before >= 2
+    run_local(detector, Job(rows, str(tmp_path / "whole.jsonl"), batch_size=9))
+    assert untimed(out) == untimed(tmp_path / "whole.jsonl")
+
+
+def test_stopped_run_ends_its_workers(
+    verifier: LargeVerifier, on_gpu: None, tmp_path: Path, rows: str
+) -> None:
+    from multiprocessing import active_children
+
+    detector = Detector(verifier, threads=3)
+    job = Job(rows, str(tmp_path / "out.jsonl"), batch_size=2)
+    outcome = run_local(detector, job, stop=lambda: True)
+    assert outcome.interrupted
+    assert not active_children()
