@@ -1,15 +1,19 @@
-"""Measure the findings by rule: disputes between documents, and the marked words of responses.
+"""Measure the findings: disputes, identifiers, missing statements, numbers and wrong words.
 
-    python -m benchmarks.findings disputes                    tests/data/disputes.jsonl
+    python -m benchmarks.findings disputes|identifiers|missing         the files of tests/data
     python -m benchmarks.findings numbers --data DIR
-    python -m benchmarks.findings words --data DIR [--rows 100]
+    python -m benchmarks.findings words --data DIR [--rows 60] [--train] [--jobs 4]
 
-`disputes` counts disputed claims that are found, and undisputed ones that are called disputed.
+`disputes`, `identifiers` and `missing` count what is found and what is found falsely.
 `numbers` counts the labelled sentences of RAGTruth's training half that would fail for a number if
 the verifier gave each a support of 0.9; it loads no model.
-`words` draws responses with marked spans from the test parts of RAGTruth and compares, character by
-character, the marks of flagged responses: `wrong` of each failing claim (the whole claim if it has
-none) beside whole failing claims, with bootstrap intervals of F1 over responses. Writes
+`words` compares, character by character, the marks of all responses with those of people, on the
+test parts of RAGTruth or, with `--train`, on its training half: whole sentences with a failing
+claim, the failing claims, their wrong words by rule (the whole claim if there are none), and those
+found by removal too; `removal_or_claim` takes whole claims for words that are only guessed,
+`removal_low` fewer claims. Intervals of F1 are from bootstrap samples of the sources. `facts_share`
+is the processor time of all findings of a default check over the rest, on flagged responses.
+`--jobs` is the number of processes. Options of the verifier: `benchmarks.verifiers`. Writes
 benchmarks/results/findings.json; no text.
 """
 
@@ -18,40 +22,59 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from benchmarks.suites import DATA
-from halldetect.detector import Detector
+from benchmarks.verifiers import add_verifier_options, verifier_of
+from halldetect import pipeline
+from halldetect.detector import BLOCK, Detector
 from halldetect.explanation.explain import Findings
 from halldetect.findings.numbers import check_numbers
+from halldetect.findings.removal import find_words
 from halldetect.inputs import Pair, clean_pair, read_texts
 from halldetect.reading.claims import read_claims
 from halldetect.reading.document import Span
-from halldetect.report import ClaimReport, Report, Status
+from halldetect.reading.sentences import sentences
+from halldetect.report import ClaimReport, ErrorKind, Report, Status
 from halldetect.scoring import Calibration
+from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.registry import load_dataset
 
 RESULTS = Path(__file__).parent / "results" / "findings.json"
 DATASETS = ("ragtruth-selection-qa", "ragtruth-selection-summary", "ragtruth-selection-data2txt")
+TRAINED = ("ragtruth-selection-qa-train", "ragtruth-selection-summary-train")
+STEPS = ("check_facts", "mark_wrong_words", "find_disputes")
 RESAMPLES = 1000
+# The way `removal_low` marks failing claims with less support only.
+LOW = 0.25
+# Characters that are marked rightly, marked, and marked by people.
+Counts = tuple[int, int, int]
+
+
+def entries(name: str) -> list[dict[str, Any]]:
+    """Return the entries of a file of tests/data."""
+    lines = (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def disputes(detector: Detector) -> dict[str, Any]:
     """Return how many disputes are found and how many are false."""
-    lines = (DATA / "disputes.jsonl").read_text(encoding="utf-8").splitlines()
-    entries = [json.loads(line) for line in lines]
     pairs = [
         Pair(
             [{"id": name, "text": text} for name, text in entry["documents"].items()],
             entry["claim"],
         )
-        for entry in entries
+        for entry in entries("disputes")
     ]
     found = [bool(report.disputed) for report in detector.check_many(pairs)]
-    marked = [entry["disputed"] for entry in entries]
+    marked = [entry["disputed"] for entry in entries("disputes")]
     hits = sum(mark and hit for mark, hit in zip(marked, found, strict=True))
     return {
         "disputed": sum(marked), "found": hits, "undisputed": len(marked) - sum(marked),
@@ -62,7 +85,7 @@ def disputes(detector: Detector) -> dict[str, Any]:
 def numbers(data: str) -> dict[str, Any]:
     """Return the right and wrong sentences, and those with an unknown number."""
     counts: Counter[str] = Counter()
-    for name in ("ragtruth-selection-qa-train", "ragtruth-selection-summary-train"):
+    for name in TRAINED:
         for row in load_dataset(name, root=data).rows:
             labels = [(text, wrong) for text, wrong in row.sentences if text in row.response]
             pair = clean_pair(Pair(row.source, row.response, row.question))
@@ -86,69 +109,175 @@ def numbers(data: str) -> dict[str, Any]:
     return dict(sorted(counts.items()))
 
 
-def _documents(entry: dict[str, Any]) -> list[dict[str, str]]:
-    return [{"id": name, "text": text} for name, text in entry["documents"].items()]
+def identifiers(detector: Detector) -> dict[str, Any]:
+    """Return the answers with a true or invented identifier, those called invented or flagged."""
+    counts: Counter[str] = Counter()
+    for entry in entries("identifiers"):
+        for side in ("true", "false"):
+            for report in detector.check_many((entry["source"], text) for text in entry[side]):
+                kinds = {item.kind for claim in report.claims for item in claim.wrong}
+                counts[side] += 1
+                counts[f"{side}_invented"] += ErrorKind.IDENTIFIER in kinds
+                counts[f"{side}_flagged"] += not report.ok
+    return dict(sorted(counts.items()))
 
 
-def marks(report: Report, *, words: bool) -> set[int]:
-    """Return the marked characters of a response."""
+def missing(detector: Detector) -> dict[str, Any]:
+    """Return the complete and incomplete answers, those with missing statements, right ones."""
+    counts: Counter[str] = Counter()
+    for entry in entries("missing"):
+        for side in ("complete", "incomplete"):
+            report = detector.check(
+                entry["source"], entry[side], question=entry["question"], missing=True
+            )
+            texts = [item.text for item in report.missing]
+            counts[side] += 1
+            counts[f"{side}_with_missing"] += bool(texts)
+            counts["right_statement"] += side == "incomplete" and entry["missing"] in texts
+    return dict(sorted(counts.items()))
+
+
+def marks(claims: Iterable[ClaimReport], *, words: bool) -> set[int]:
+    """Return the characters of failing claims, or of their wrong words where there are any."""
     places: list[Span] = []
-    for claim in report.claims:
+    for claim in claims:
         if claim.failing and claim.span is not None:
             spans = [item.span for item in claim.wrong if item.span] if words else []
             places += spans or [claim.span]
     return {at for span in places for at in range(span.start, span.end)}
 
 
-def f1(counts: Sequence[tuple[int, int, int]]) -> float:
-    """Return F1 over (shared, marked, gold) characters of some responses."""
+def marks_by_way(report: Report, searched: Report) -> dict[str, set[int]]:
+    """Return the marked characters of a response by way; `searched` has words by removal too."""
+    claims = marks(report.claims, words=False)
+    whole = [
+        replace(new, wrong=()) if new.wrong == old.wrong and old.error is None else new
+        for old, new in zip(report.claims, searched.claims, strict=True)
+    ]
+    low = [claim for claim in searched.claims if (claim.support or 0.0) < LOW]
+    return {
+        "sentences": {
+            at
+            for span in sentences(report.response)
+            if claims & (inside := set(range(span.start, span.end)))
+            for at in inside
+        },
+        "claims": claims,
+        "words": marks(report.claims, words=True),
+        "removal": marks(searched.claims, words=True),
+        "removal_or_claim": marks(whole, words=True),
+        "removal_low": marks(low, words=True),
+    }
+
+
+def f1(counts: Iterable[Counts]) -> float:
+    """Return F1 over the counts of some responses."""
     shared, marked, gold = (sum(column) for column in zip(*counts, strict=True))
     return 2 * shared / (marked + gold) if marked + gold else 0.0
 
 
-def words(detector: Detector, data: str, rows: int) -> dict[str, Any]:
-    """Return precision, recall and F1 of marked words and of whole claims."""
-    drawn = [row for name in DATASETS for row in load_dataset(name, root=data).rows if row.spans]
-    random.Random(0).shuffle(drawn)
-    counts: dict[str, list[tuple[int, int, int]]] = {"words": [], "claims": []}
-    for row in drawn[:rows]:
-        report = detector.check(row.source, row.response, question=row.question)
-        if not any(claim.failing for claim in report.claims):
-            continue
-        gold = {at for start, end in row.spans for at in range(start, end)}
-        for name, found in counts.items():
-            marked = marks(report, words=name == "words")
-            found.append((len(marked & gold), len(marked), len(gold)))
-    chance = random.Random(0)
-    figures: dict[str, Any] = {"responses": rows, "flagged": len(counts["words"])}
-    for name, found in counts.items():
-        shared, marked, gold = (sum(column) for column in zip(*found, strict=True))
-        drawn_again = sorted(f1(chance.choices(found, k=len(found))) for _ in range(RESAMPLES))
-        figures[name] = {
-            "precision": round(shared / marked, 4), "recall": round(shared / gold, 4),
-            "f1": round(f1(found), 4),
-            "interval": [round(drawn_again[25], 4), round(drawn_again[-26], 4)],
-        }  # fmt: skip
+def timed(step: Callable[..., Any], spent: list[float]) -> Callable[..., Any]:
+    """Return the step of a check, which adds its processor time to `spent`."""
+
+    def run(*given: Any, **named: Any) -> Any:
+        began = time.process_time()
+        try:
+            return step(*given, **named)
+        finally:
+            spent.append(time.process_time() - began)
+
+    return run
+
+
+def compared(options: argparse.Namespace, rows: Sequence[Row]) -> list[tuple[Any, ...]]:
+    """Return dataset, source, counts by way, and seconds (findings, check, removal) of each row."""
+    spent: list[float] = []
+    for name in STEPS:
+        setattr(pipeline, name, timed(getattr(pipeline, name), spent))
+    detector = Detector(verifier=verifier_of(options))
+    found = []
+    block = 1 if options.device == "cpu" or options.verifier == "base" else BLOCK
+    for start in range(0, len(rows), block):
+        some = rows[start : start + block]
+        spent.clear()
+        began = time.process_time()
+        reports = detector.check_many([(row.source, row.response, row.question) for row in some])
+        checked = time.process_time()
+        searched = find_words(reports, detector.verifier, detector.calibration)
+        seconds = sum(spent), checked - began, time.process_time() - checked
+        for row, report, more in zip(some, reports, searched, strict=True):
+            gold = {at for begin, end in row.spans for at in range(begin, end)}
+            sets = marks_by_way(report, more)
+            counts = {
+                way: (len(marked & gold), len(marked), len(gold)) for way, marked in sets.items()
+            }
+            found.append((row.dataset, row.document, counts, seconds))
+        print(f"{start + len(some)} of {len(rows)}", flush=True)
+    return found
+
+
+def words(options: argparse.Namespace) -> dict[str, Any]:
+    """Return precision, recall and F1 of marked words, claims and sentences."""
+    names = TRAINED if options.train else DATASETS
+    rows = [row for name in names for row in load_dataset(name, root=options.data).rows]
+    random.Random(0).shuffle(rows)
+    rows = rows[: options.rows]
+    parts = [rows[at :: options.jobs] for at in range(options.jobs)]
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        run = map if options.jobs == 1 else pool.map
+        found = [item for part in run(compared, [options] * len(parts), parts) for item in part]
+    flagged = [seconds for *_, counts, seconds in found if counts["claims"][1]]
+    facts, check, removal = map(sum, zip(*flagged, strict=True)) if flagged else (0.0, 1.0, 0.0)
+    figures: dict[str, Any] = {
+        "responses": len(found), "marked": sum(bool(row.spans) for row in rows),
+        "flagged": len(flagged), "facts_share": round(facts / (check - facts), 4),
+        "removal_share": round(removal / check, 4),
+    }  # fmt: skip
+    for way in found[0][2]:
+        figures[way] = dict(figures_of(found, way))
     return figures
+
+
+def figures_of(found: Sequence[tuple[Any, ...]], way: str) -> Iterator[tuple[str, Any]]:
+    """Yield precision, recall, F1 with its interval, and F1 by dataset, of one way to mark."""
+    by_source: dict[str, list[Counts]] = {}
+    by_dataset: dict[str, list[Counts]] = {}
+    for dataset, source, counts, _ in found:
+        by_source.setdefault(f"{dataset} {source}", []).append(counts[way])
+        by_dataset.setdefault(dataset.removeprefix("ragtruth-selection-"), []).append(counts[way])
+    every = [counts for some in by_source.values() for counts in some]
+    shared, marked, gold = (sum(column) for column in zip(*every, strict=True))
+    yield "precision", round(shared / (marked or 1), 4)
+    yield "recall", round(shared / (gold or 1), 4)
+    yield "f1", round(f1(every), 4)
+    chance, groups = random.Random(0), list(by_source.values())
+    drawn = sorted(
+        f1(counts for some in chance.choices(groups, k=len(groups)) for counts in some)
+        for _ in range(RESAMPLES)
+    )
+    yield "interval", [round(drawn[25], 4), round(drawn[-26], 4)]
+    yield "by_dataset", {name: round(f1(some), 4) for name, some in sorted(by_dataset.items())}
 
 
 def main() -> None:
     """Measure, print and store the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("disputes", "numbers", "words"))
+    parser.add_argument("what", choices=("disputes", "identifiers", "missing", "numbers", "words"))
+    add_verifier_options(parser)
     parser.add_argument("--data", default="data", help="the folder of the datasets")
-    parser.add_argument("--rows", type=int, default=100)
-    parser.add_argument("--verifier", default="base")
+    parser.add_argument("--rows", type=int, help="default: all")
+    parser.add_argument("--train", action="store_true", help="the training half")
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    detector = Detector(verifier=options.verifier)
-    if options.what == "disputes":
-        figures = disputes(detector)
+    if options.what == "words":
+        figures = words(options)
     elif options.what == "numbers":
         figures = numbers(options.data)
     else:
-        figures = words(detector, options.data, options.rows)
+        measure = {"disputes": disputes, "identifiers": identifiers, "missing": missing}
+        figures = measure[options.what](Detector(verifier=verifier_of(options)))
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
-    known |= {f"{options.what} {options.verifier}": figures}
+    known |= {f"{options.what}{' train' if options.train else ''} {options.verifier}": figures}
     RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(figures))
 

@@ -318,3 +318,89 @@ def test_missing_needs_a_question(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert main(["check", "--text", "The pool opens.", "It opens.", "--missing"]) == 2
     assert "--missing needs --question" in capsys.readouterr().err
+
+
+MILL = "The old mill by the river closed in May because flour was cheap. Nobody spoke of a fire."
+
+
+def test_the_shortest_phrase_whose_removal_helps_is_wrong() -> None:
+    verifier = Scripted(lambda text: 0.1 if "fire" in text else 0.9)
+    detector = Detector(verifier=verifier)
+    response = "By the river, the old mill closed in May after a fire."
+    assert detector.check(MILL, response).claims[0].wrong == ()
+    asked = len(verifier.asked)
+    report = detector.check(MILL, response, words=True)
+    (word,) = report.claims[0].wrong
+    assert (word.words, word.kind) == ("after a fire", "invented detail")
+    assert word.span is not None
+    assert word.span.cut(response) == word.words
+    assert len(verifier.asked) <= 2 * asked + 12
+    assert Report.from_json(report.to_json()) == report
+
+
+def test_a_number_is_replaced_by_some() -> None:
+    verifier = Scripted(lambda text: 0.9 if "some people" in text else 0.1)
+    source = "Forty people worked in the mill, and 60 people lived there."
+    report = Detector(verifier=verifier).check(source, "In it worked 60 people.", words=True)
+    assert [(item.kind, item.words) for item in report.claims[0].wrong] == [("number", "60")]
+
+
+def test_words_of_a_rule_are_kept() -> None:
+    verifier = Scripted(lambda text: 0.1 if "1885" in text else 0.9)
+    source = "The mill at Vig was opened in 1875."
+    report = Detector(verifier=verifier).check(source, "The mill opened in 1885.", words=True)
+    assert [(item.words, item.source_words) for item in report.claims[0].wrong] == [
+        ("1885", "1875")
+    ]
+    assert all("1885" in text for text in verifier.asked)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_is_searched_for_wrong_words(text: str) -> None:
+    detector = Detector(verifier=Scripted(lambda text: len(text) % 3 / 3))
+    report = detector.check(MILL, f"The old mill closed in {text}, they say {text}.", words=True)
+    for item in (item for claim in report.claims for item in claim.wrong if item.span):
+        assert item.span is not None
+        assert 0 <= item.span.start < item.span.end <= len(report.response)
+    assert detector.check("", "", words=True).verdict == "uncheckable"
+
+
+def test_wrong_words_are_marked_in_every_view() -> None:
+    report = check("Children under eight pay four euros.", "Children under eighty pay four euros.")
+    page = html(report)
+    note = "Number: in the source “eight”"
+    assert page.count(f'<mark class="wrong" title="{note}">eighty') == 4  # view and sheet, twice
+    assert page.count("(claim 1, unsupported)") == 2  # in the response and in the source
+    assert "eighty\x1b[0m" in terminal(report, color=True)
+    assert "Number: “eighty”, in the source “eight”" in markdown(report)
+
+
+def test_hostile_words_are_escaped() -> None:
+    def rule(claim: ClaimReport, documents: Sequence[str]) -> Iterator[WrongWords]:
+        yield WrongWords("<b>\u202e", "<script>", '"><img src=x>\ud800')
+        yield WrongWords("empty", "", "")
+
+    detector = Detector(verifier=Scripted(lambda _: 0.99), rules=[rule])
+    report = detector.check("A script ran.", "It was a <script> that ran.")
+    page = html(report)
+    assert "<img" not in page
+    assert "It was a <script>" not in page
+    assert "\u202e" not in page
+    assert terminal(report, color=True)
+    assert json.loads(sarif(report, "answer.txt"))
+
+
+def test_the_command_line_searches_words(capsys: pytest.CaptureFixture[str]) -> None:
+    from halldetect.cli import main
+
+    assert main(["check", "--text", "The pool opens.", "The pool opens.", "--words"]) == 0
+    assert "FAITHFUL" in capsys.readouterr().out
+
+
+def test_suite_of_identifiers_by_rule_alone() -> None:
+    for line in (ROOT / "tests/data/identifiers.jsonl").read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        source = VerbatimSource([entry["source"]])
+        assert [source.invented(text) for text in entry["true"]] == [[], []]
+        assert all(source.invented(text) for text in entry["false"])

@@ -124,3 +124,8 @@ def test_hostile_numbers_raise_nothing(text: str) -> None:
     known = read_quantities(f"{text} {text}")
     for found in known:
         derived(found, text, known, [text])
+
+
+def test_a_timestamp_has_a_date_and_a_time() -> None:
+    found = {(item.kind, item.text) for item in read_quantities('"run": "2026-02-12T01:30:00Z"')}
+    assert {("day", "2026-02-12"), ("clock", "01:30")} <= found

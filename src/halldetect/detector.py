@@ -19,6 +19,7 @@ from halldetect.agents.conversation import ConversationReport
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.findings.disputes import find_missing
+from halldetect.findings.removal import find_words
 from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model
@@ -227,6 +228,7 @@ class Detector:
         question: str | None = None,
         threshold: float | str | None = None,
         missing: bool = False,
+        words: bool = False,
     ) -> Report:
         """Check one response.
 
@@ -236,11 +238,14 @@ class Detector:
             question: The question that the response answers; a short answer is judged with it.
             threshold: Replaces the threshold of the configuration for this response.
             missing: Fill `report.missing` with what the response leaves unanswered.
+            words: Ask the verifier for the wrong words of failing claims where no rule finds them.
 
         Raises InputError for anything that is not text, ModelError if a model cannot be loaded.
         """
         item = Prepared(clean_pair(Pair(source, response, question)))
         (report,) = self.finish(self._prepare([item]))
+        if words and not self.configuration.paper and not report.languages:
+            (report,) = find_words([report], self.verifier, self.calibration)
         if missing and not report.languages:
             report = find_missing(report, self.verifier)
         if threshold is None:
@@ -341,11 +346,7 @@ class Detector:
         return repairer.repair(Pair(source, response, question))
 
     def stream(
-        self,
-        source: Source,
-        *,
-        on_failure: str = "hold",
-        question: str | None = None,
+        self, source: Source, *, on_failure: str = "hold", question: str | None = None
     ) -> StreamGuard:
         """Guard a response while it is written; judge each sentence once it is complete.
 

@@ -117,9 +117,10 @@ def test_guardrails_gets_spans_and_a_repaired_text() -> None:
     assert outcome.validated_output.startswith("A ticket costs 4 euros.")
     assert "at 9" not in outcome.validated_output
     (summary,) = outcome.validation_summaries
-    (span,) = summary.error_spans
+    span, *words = summary.error_spans
     assert CONTRADICTED.response[span.start : span.end] == "The boat leaves at 9."
     assert "The boat leaves at 6." in span.reason
+    assert [CONTRADICTED.response[item.start : item.end] for item in words] == ["9"]
 
 
 @pytest.mark.xdist_group("mlflow")

@@ -96,6 +96,7 @@ _FAIL_ON = {
         repeatable=True,
     ),
     "--missing": switch("with --question: also list what the source answers and RESPONSE does not"),
+    "--words": switch("mark wrong words also where no rule finds them; asks the verifier more"),
 }
 _REPAIR = {
     "--max-rounds": value("N", "after N rounds of changes, remove what still fails", int, 3),
@@ -256,12 +257,12 @@ def _checked(
     arguments: argparse.Namespace, source: Source, response: str, question: str | None
 ) -> Report:
     _require_possible(arguments)
-    missing = getattr(arguments, "missing", False)
-    if missing and question is None:
+    more = {name: getattr(arguments, name, False) for name in ("missing", "words")}
+    if more["missing"] and question is None:
         raise InputError("--missing needs --question: without one, no statement is missing")
     return with_detector(
         arguments,
-        lambda detector: detector.check(source, response, question=question, missing=missing),
+        lambda detector: detector.check(source, response, question=question, **more),
     )
 
 

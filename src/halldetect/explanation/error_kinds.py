@@ -50,7 +50,7 @@ _OPPOSITES = tuple(
         "included/excluded passed/failed improved/worsened gained/lost possible/impossible"
     ).split()
 )
-_KINDS = {
+KINDS = {
     FactKind.DATE: ErrorKind.DATE,
     FactKind.NUMBER: ErrorKind.NUMBER,
     FactKind.NAME: ErrorKind.NAME,
@@ -167,7 +167,7 @@ def _other_fact(fact: Fact | None, said: _Side, clause: _Side) -> ErrorReport | 
     if _differ(fact.unit, other.unit):
         shown = [f"{item.text} {item.unit}" for item in (fact, other)]
         return ErrorReport(ErrorKind.UNIT, *shown)
-    return ErrorReport(_KINDS[fact.kind], fact.text, other.text)
+    return ErrorReport(KINDS[fact.kind], fact.text, other.text)
 
 
 def _near(text: str, fact: Fact) -> list[str]:

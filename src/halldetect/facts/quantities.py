@@ -17,7 +17,7 @@ from datetime import date
 from functools import lru_cache
 from itertools import pairwise
 
-from halldetect.facts.recogniser import MONTH, ORDINALS, VALUES
+from halldetect.facts.recogniser import MONTH, ORDINALS, VALUES, unit_of
 from halldetect.reading.words import FUNCTION_WORDS, MONTHS
 
 _WORDS = {word: int(value) for word, value in VALUES.items()} | {"zero": 0, "both": 2}
@@ -29,34 +29,6 @@ _PARTS = {word: value for value, word in enumerate(ORDINALS, 1) if value > 2}
 _PARTS |= {"half": 2, "halve": 2, "quarter": 4}
 # By the first two letters of "twice", "doubled", "thrice", "trebled", "quadruple".
 _TIMES = {"tw": 2.0, "do": 2.0, "th": 3.0, "tr": 3.0, "qu": 4.0}
-# Kind, then factor and names of each unit. Plurals with "s" are known.
-_UNIT_TABLE = """
-time 0.001 ms millisecond; 1 s sec second; 60 min minute; 3600 h hr hour; 86400 day; 604800 week
-time 2629800 month; 31557600 year; 315576000 decade; 3155760000 century
-length 0.001 mm millimetre millimeter; 0.01 cm centimetre centimeter; 1 m metre meter; 0.9144 yard
-length 1000 km kilometre kilometer; 1609.344 mile; 0.3048 ft foot feet; 0.0254 inch inches
-area 1 m² sqm; 1e6 km²; 1e4 ha hectare; 4046.86 acre
-mass 1e-6 µg mcg microgram; 0.001 mg milligram; 1 g gram; 1000 kg kilo kilogram; 1e6 tonne
-mass 453.592 lb lbs; 28.3495 ounce oz
-volume 0.001 ml millilitre milliliter; 0.01 cl; 1 l litre liter
-data 1 byte; 1e3 kb kilobyte; 1e6 mb megabyte; 1e9 gb gigabyte; 1e12 tb terabyte
-power 1 w watt; 1e3 kw kilowatt; 1e6 mw megawatt; 1e9 gw gigawatt
-energy 1 wh; 1e3 kwh; 1e6 mwh; 1e9 gwh
-temperature 1 °c celsius
-fahrenheit 1 °f fahrenheit f
-share 0.01 % percent percentage; 0.001 ‰
-dollar 1 dollar usd $; 0.01 ¢
-euro 1 euro eur €
-pound 1 pound gbp £ quid
-yen 1 yen ¥
-money 0.01 cent penny pence p
-"""
-_UNITS = {
-    name: (kind, float(factor))
-    for kind, _, row in (line.partition(" ") for line in _UNIT_TABLE.strip().splitlines())
-    for factor, *names in map(str.split, row.split(";"))
-    for name in names
-}
 CURRENCIES = frozenset("money dollar euro pound yen".split())
 _DIGITS = r"\d+(?:\.\d{3})*,\d{1,2}(?![\d,])|\d{1,3}(?:, ?\d{3}\b)+(?:\.\d+)?|\d+(?:\.\d+)?"
 _WORD = rf"(?:{'|'.join([*_WORDS, 'hundred', 'thousand', 'million', 'billion', 'dozen'])})"
@@ -65,8 +37,8 @@ _DAY = r"(?:st|nd|rd|th)?"
 _QUANTITY = re.compile(
     rf"\b(?:(?P<d>\d{{1,2}}){_DAY}(?: of)? (?P<dm>{MONTH})(?:,? (?P<dy>\d{{4}}))?"
     rf"|(?P<mm>{MONTH}) (?P<md>\d{{1,2}}){_DAY}\b(?!:)(?:,? (?P<my>\d{{4}}))?"
-    rf"|(?P<m>{MONTH}) (?P<y>\d{{4}})|(?P<iso>\d{{4}}-(?:0\d|1[0-2])(?:-\d\d)?))\b(?!-)"
-    r"|(?<![\w.])(?P<clock>\d{1,2}[:.]\d\d(?=\s?[ap]\.?m)|\d{1,2}:\d\d|\d{1,2}(?=\s?[ap]\.?m\b))"
+    rf"|(?P<m>{MONTH}) (?P<y>\d{{4}})|(?P<iso>\d{{4}}-(?:0\d|1[0-2])(?:-\d\d)?))(?:\b|(?=T\d))(?!-)"
+    r"|(?:(?<![\w.])|(?<=\dT))(?P<clock>\d{1,2}[:.]\d\d(?=\s?[ap]\.?m)|\d{1,2}:\d\d|\d{1,2}(?=\s?[ap]\.?m\b))"
     r"(?P<half>\s?[ap]\.?m\b)?"
     r"|(?P<times>\b(?:twice|doubl\w+|thrice|tr(?:ip|eb)l\w+|quadrupl\w+)\b)"
     rf"|(?P<part>(?<!first )(?<!last )(?<!the )\b(?:(?P<n>an?|{_WORD}|\d+)[ -]{_PART}"
@@ -213,14 +185,12 @@ def _values(text: str, found: re.Match[str]) -> Iterator[tuple[str, float, float
 def _unit(text: str, bare: Quantity, found: re.Match[str]) -> Quantity:
     """Return the quantity with the unit, the currency or the noun that follows it."""
     if found["currency"]:
-        return replace(bare, kind=_UNITS[found["currency"]][0])
+        return replace(bare, kind=(unit_of(found["currency"]) or ("money",))[0])
     after = _AFTER.match(text, bare.end)
     if after is not None and after["article"] and not found["part"]:  # "3,100 a day"
         after = None
     name = "" if after is None else re.sub(r"(?<=°|r)\s(?=[cf])", "", after["unit"].lower())
-    known = _UNITS.get(name) or _UNITS.get(name.removesuffix("s") if len(name) > 3 else "")
-    if name in ("times", "fold"):
-        known = "times", 1.0
+    known = ("times", 1.0) if name in ("times", "fold") else unit_of(name)
     if after is None or known is None:
         noun = _NEXT.match(text, bare.end)
         word = "" if noun is None else noun[1].lower()

@@ -41,14 +41,36 @@ _DATED = re.compile(
     rf"|\b(?:{_COUNT}|{'|'.join(word.capitalize() for word in COUNTS)})(?:[- ]{_COUNT})*\b)",
 )
 _DATE_FORMS = frozenset("day month weekday season year".split())
-_UNITS = frozenset(
-    "% percent cents cent euros euro dollars dollar pounds pound kg kilograms kilogram grams gram "
-    "tonnes tons mg milligrams micrograms metres meters metre meter km kilometres kilometers "
-    "centimetres millimetres miles mile feet inches litres liters litre ml seconds minutes hours "
-    "days weeks months years second minute hour day week month year degrees celsius fahrenheit "
-    "watts kilowatts megawatts gigawatts volts bytes kilobytes megabytes gigabytes mb gb kb tb ms "
-    "hectares acres kelvin joules bar hertz mm cm m l g".split()
-)
+# Kind, then factor and names of each unit. Plurals with "s" are known.
+_UNIT_TABLE = """
+time 0.001 ms millisecond; 1 s sec second; 60 min minute; 3600 h hr hour; 86400 day; 604800 week
+time 2629800 month; 31557600 year; 315576000 decade; 3155760000 century
+length 0.001 mm millimetre millimeter; 0.01 cm centimetre centimeter; 1 m metre meter; 0.9144 yard
+length 1000 km kilometre kilometer; 1609.344 mile; 0.3048 ft foot feet; 0.0254 inch inches
+area 1 m² sqm; 1e6 km²; 1e4 ha hectare; 4046.86 acre
+mass 1e-6 µg mcg microgram; 0.001 mg milligram; 1 g gram; 1000 kg kilo kilogram; 1e6 tonne ton
+mass 453.592 lb lbs; 28.3495 ounce oz
+volume 0.001 ml millilitre milliliter; 0.01 cl; 1 l litre liter
+data 1 byte; 1e3 kb kilobyte; 1e6 mb megabyte; 1e9 gb gigabyte; 1e12 tb terabyte
+power 1 w watt; 1e3 kw kilowatt; 1e6 mw megawatt; 1e9 gw gigawatt
+energy 1 wh; 1e3 kwh; 1e6 mwh; 1e9 gwh; 0.000277778 joule
+voltage 1 volt
+frequency 1 hertz hz
+temperature 1 °c celsius
+fahrenheit 1 °f fahrenheit f
+share 0.01 % percent percentage; 0.001 ‰
+dollar 1 dollar usd $; 0.01 ¢
+euro 1 euro eur €
+pound 1 pound gbp £ quid
+yen 1 yen ¥
+money 0.01 cent penny pence p
+"""
+_UNITS = {
+    name: (kind, float(factor))
+    for kind, _, row in (line.partition(" ") for line in _UNIT_TABLE.strip().splitlines())
+    for factor, *names in map(str.split, row.split(";"))
+    for name in names
+}
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ][\w’'&.-]*\w|[^\W\d_a-zß-öø-ÿ]\b"
 _NAME = re.compile(
     rf"(?:{_CAPITAL})(?:\s(?:(?:of|de|du|da|van|von|der|and the|of the)\s)?(?:{_CAPITAL}))*"
@@ -97,14 +119,10 @@ class FactKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A number, a date or a name in a text.
+    """A number, a date or a name in a text, with its place.
 
-    Attributes:
-        kind: The kind of fact.
-        form: The notation, such as "money" or "year"; facts of one form are interchangeable.
-        start, end: Its place.
-        text: The fact as written.
-        following: The next word in lower case; empty at the end.
+    `form` is the notation, such as "money" or "year"; facts of one form are interchangeable.
+    `following` is the next word in lower case.
     """
 
     kind: FactKind
@@ -123,9 +141,15 @@ class Fact:
     @property
     def unit(self) -> str:
         """The unit of a number; empty without one."""
-        if self.kind is FactKind.NUMBER and self.following in _UNITS:
-            return self.following
-        return ""
+        if self.kind is not FactKind.NUMBER or self.form == "ordinal":
+            return ""
+        long = len(self.following) > 1 and unit_of(self.following)  # not "1980s", "p = 0.05"
+        return self.following if long or self.following in ("m", "l", "g", "degrees") else ""
+
+
+def unit_of(name: str) -> tuple[str, float] | None:
+    """Return the dimension of a unit and its value in base units; None for another word."""
+    return _UNITS.get(name) or _UNITS.get(name.removesuffix("s") if len(name) > 3 else "")
 
 
 def find_facts(text: str, usage: WordUsage | None = None) -> list[Fact]:
@@ -175,11 +199,7 @@ def _fact(text: str, kind: FactKind, form: str, start: int, shown: str) -> Fact:
 
 
 class WordUsage:
-    """Counts lower-case words, and capitalised words inside sentences.
-
-    Args:
-        texts: The response and the documents of its source.
-    """
+    """Counts lower-case words, and capitalised words inside sentences, of some texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._small: Counter[str] = Counter()

@@ -21,8 +21,8 @@ from halldetect.scoring import Calibration, contradiction_of
 from halldetect.verification.judging import verify
 from halldetect.verification.planning import Task
 
-# A sentence about a claim or a question has this share of its content words.
-_MIN_SHARED = 0.5
+# A sentence about a claim, or about a question, has this share of its content words.
+_MIN_SHARED, _MIN_ASKED = 0.5, 0.4
 # Characters of a document in which its date is looked for.
 _HEAD = 300
 _PER_CALL = 16
@@ -30,7 +30,7 @@ _DAYS = {"year": 365.25, "month": 30.44, "day": 1.0}
 # Sentences of the source that are looked for in the response.
 _MOST = 8
 # A response makes a statement that it entails with this probability.
-_MADE_FROM = 0.5
+_MADE_FROM = 0.3
 
 
 def find_disputes(
@@ -119,7 +119,7 @@ def find_missing(report: Report, verifier: Verifier) -> Report:
         (number, span)
         for number, document in enumerate(documents)
         for span in document.sentences
-        if shared_part(asked, content_keys(document.readable(span))) >= _MIN_SHARED
+        if shared_part(asked, content_keys(document.readable(span))) >= _MIN_ASKED
     ]
     shares = WordIndex(documents).shares(report.question or "", places)
     best = sorted(range(len(places)), key=lambda at: -shares[at])[:_MOST]
@@ -127,10 +127,12 @@ def find_missing(report: Report, verifier: Verifier) -> Report:
     statements = tuple(documents[number].readable(span) for number, span in chosen)
     if not statements:
         return report
-    (answers,) = verify(verifier, [Task(statements, (read_source(report.response),))])
+    # "Until nine" is an answer only beside the question.
+    answer = read_source(f"{report.question}\n{report.response}")
+    (answers,) = verify(verifier, [Task(statements, (answer,))])
     missing = tuple(
         Evidence(span.cut(report.documents[number]), number, span)
-        for (number, span), answer in zip(chosen, answers, strict=True)
-        if max((found.entailment for found in answer.probabilities), default=1.0) < _MADE_FROM
+        for (number, span), made in zip(chosen, answers, strict=True)
+        if max((found.entailment for found in made.probabilities), default=1.0) < _MADE_FROM
     )
     return replace(report, missing=missing)

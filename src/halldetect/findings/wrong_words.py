@@ -40,7 +40,7 @@ def lowered(
     support = report.support
     if not wrong or support is None or (support > _SURE and not (certain or report.failing)):
         return report
-    placed = (_located(word, report, response) for word in wrong)
+    placed = (located(word, report, response) for word in wrong)
     marked = replace(report, wrong=(*report.wrong, *placed))
     if report.failing:
         return marked
@@ -49,7 +49,7 @@ def lowered(
     return replace(marked, support=halved, status=status)
 
 
-def _located(wrong: WrongWords, report: ClaimReport, response: str) -> WrongWords:
+def located(wrong: WrongWords, report: ClaimReport, response: str) -> WrongWords:
     """Return wrong words of a claim with their place in the response."""
     if report.span is None or not wrong.words.strip():
         return wrong
@@ -75,7 +75,7 @@ def mark_wrong_words(
         for at, report in failing:
             # Every word of a translation is new.
             found = report.wrong if item.is_translated(at) else _wrong(report, known)
-            wrong = tuple(_located(word, report, item.response) for word in found)
+            wrong = tuple(located(word, report, item.response) for word in found)
             reports[at] = replace(report, wrong=wrong)
         results.append(item.adding(reports, ()))
     return results

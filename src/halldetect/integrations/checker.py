@@ -18,6 +18,7 @@ from halldetect.errors import ConfigurationError, HallDetectError
 from halldetect.inputs import SourceDocument
 from halldetect.render.passages import Passages
 from halldetect.report import Report, Verdict
+from halldetect.report.json_form import plain
 
 REPLACEMENT = "I could not find a reliable answer in the documents."
 SOURCE_NAMES = ("context", "contexts", "retrieved_contexts", "source", "sources", "documents")
@@ -140,6 +141,7 @@ def metadata(report: Report) -> dict[str, Any]:
                 "support": claim.support,
                 "span": None if claim.span is None else [claim.span.start, claim.span.end],
                 "passage": passages.quote(claim, _MAX_PASSAGE) or None,
+                "wrong": plain(claim.wrong),
             }
             for claim in report.claims
         ],

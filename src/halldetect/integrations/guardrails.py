@@ -17,6 +17,7 @@ from guardrails.validator_base import (
 from halldetect.detector import Detector
 from halldetect.errors import ConfigurationError
 from halldetect.integrations.checker import Checker, documents, one_of
+from halldetect.render.phrases import wrong_line
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status
 
@@ -25,9 +26,10 @@ from halldetect.report import Report, Status
 class Grounded(Validator):
     """Passes texts that are faithful to `metadata["sources"]`.
 
-    A failure has a span for each claim that is not supported. Its `fix_value` is the text with
-    those claims corrected or removed (`Detector.repair`), if possible. A text that could not be
-    checked fails, without a `fix_value`. `on_fail` is the action of Guardrails on a failure.
+    A failure has a span for each claim that is not supported, and for its wrong words. Its
+    `fix_value` is the text with those claims corrected or removed (`Detector.repair`), if possible.
+    A text that could not be checked fails, without a `fix_value`. `on_fail` is the action of
+    Guardrails on a failure.
     """
 
     required_metadata_keys = ["sources"]  # noqa: RUF012 - as the base class declares it
@@ -43,10 +45,13 @@ class Grounded(Validator):
         report = self._checker.check(metadata.get("sources"), value, metadata.get("question"))
         if report.ok:
             return PassResult()
+        wrong = [claim for claim in report.claims if claim.status is not Status.SUPPORTED]
+        found = [(claim.span, claim_line(report, claim)) for claim in wrong]
+        found += [(word.span, wrong_line(word)) for claim in wrong for word in claim.wrong]
         spans = [
-            ErrorSpan(start=claim.span.start, end=claim.span.end, reason=claim_line(report, claim))
-            for claim in report.claims
-            if claim.span is not None and claim.status is not Status.SUPPORTED
+            ErrorSpan(start=span.start, end=span.end, reason=reason)
+            for span, reason in found
+            if span is not None
         ]
         return FailResult(
             error_message=str(report), fix_value=self._fixed(report), error_spans=spans

@@ -34,20 +34,10 @@ _SCOPE = "halldetect"
 class TracedDetector(Detector):
     """A detector that also emits the report of each `check`."""
 
-    def check(
-        self,
-        source: Source,
-        response: str,
-        *,
-        question: str | None = None,
-        threshold: float | str | None = None,
-        missing: bool = False,
-    ) -> Report:
+    def check(self, source: Source, response: str, **options: Any) -> Report:
         """Check one response as `Detector` does, and emit an event and metrics."""
         started = perf_counter()
-        report = super().check(
-            source, response, question=question, threshold=threshold, missing=missing
-        )
+        report = super().check(source, response, **options)
         emit(report)
         _instruments()[1].record(perf_counter() - started, {"halldetect.verdict": report.verdict})
         return report

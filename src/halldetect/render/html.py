@@ -35,8 +35,9 @@ from halldetect.render.phrases import (
     score_line,
     summary,
     unchecked_lines,
+    wrong_line,
 )
-from halldetect.render.text_pieces import ClaimMark, Piece, parts, pieces
+from halldetect.render.text_pieces import ClaimMark, Piece, WordMark, claim_pieces, parts, pieces
 from halldetect.report import MessageReport, Report
 
 # The page of the service uses the same files.
@@ -116,9 +117,9 @@ def view(report: Report, passages: Passages | None = None) -> str:
         claims=list(map(claim_row, items)),
         messages=list(map(partial(_message, report, items), report.messages)),
         shown=_SHOWN_CARDS,
-        response=parts(report.response, _response_marks(report)),
+        response=list(parts(report.response, *_response_marks(report))),
         documents=[
-            (document_name(report, place), len(text), parts(text, marks))
+            (document_name(report, place), len(text), list(parts(text, marks)))
             for place, (text, marks) in enumerate(
                 zip(report.documents, _source_marks(report, items), strict=True)
             )
@@ -163,6 +164,7 @@ def claim_row(item: ShownClaim) -> dict[str, Any]:
         "symbol": STATE_SYMBOL[claim.status],
         "kind": "" if claim.error is None else str(claim.error.kind),
         "text": claim.text,
+        "pieces": claim_pieces(claim),
         "support": number(claim.support),
         "meaning": STATE_MEANING[claim.status],
         "remarks": [*reasons, *item.remarks],
@@ -195,7 +197,7 @@ def _page(
         unchecked=unchecked_lines(report),
         checked_at=checked_at,
         texts=_identities(report, record),
-        response=pieces(report.response, _response_marks(report)),
+        response=pieces(report.response, *_response_marks(report)),
         documents=_documents(report, items),
         claims=list(map(claim_row, items)),
         facts=facts(report),
@@ -222,9 +224,13 @@ def _documents(report: Report, items: Iterable[ShownClaim]) -> list[tuple[str, l
     ]
 
 
-def _response_marks(report: Report) -> list[ClaimMark]:
+def _response_marks(report: Report) -> tuple[list[ClaimMark], list[WordMark]]:
     claims = enumerate(report.claims, 1)
-    return [ClaimMark(claim.span, at, claim.status) for at, claim in claims if claim.span]
+    words = [item for claim in report.claims for item in claim.wrong]
+    return (
+        [ClaimMark(claim.span, at, claim.status) for at, claim in claims if claim.span],
+        [(item.span, wrong_line(item, named=False)) for item in words if item.span],
+    )
 
 
 def _source_marks(report: Report, items: Iterable[ShownClaim]) -> list[list[ClaimMark]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from halldetect.report import ClaimReport, Report, Status, Verdict, not_checked
+from halldetect.report import ClaimReport, Report, Status, Verdict, WrongWords, not_checked
 
 # Symbol, meaning, and label of the passage of each state. The most urgent first: the order of
 # claims in every view. Where claims overlap, the first one wins.
@@ -62,17 +62,13 @@ def explanations(claim: ClaimReport) -> list[str]:
     lines = []
     if claim.read_as is not None:
         lines.append(f"Read as “{one_line(claim.read_as)}”")
+    named = ""
     if claim.error is not None:
-        said, found = one_line(claim.error.claim_words), one_line(claim.error.source_words)
-        words = f"“{said}”" if said else "nothing"
-        beside = f", in the source “{found}”" if found else ", not in the source"
-        lines.append(f"{claim.error.kind.capitalize()}: {words}{beside}")
-    named = "" if claim.error is None else claim.error.claim_words
+        named = claim.error.claim_words
+        lines.append(wrong_line(WrongWords(claim.error.kind, named, claim.error.source_words)))
     for wrong in claim.wrong:
         if not named or not (wrong.words in named or named in wrong.words):
-            instead = one_line(wrong.source_words)
-            beside = f", in the source “{instead}”" if instead else ", not in the source"
-            lines.append(f"{wrong.kind.capitalize()}: “{one_line(wrong.words)}”{beside}")
+            lines.append(wrong_line(wrong))
     lines += [f"Follows from the source: {one_line(step)}" for step in claim.derived]
     lines += [f"Quotation {one.state}: “{one_line(one.text)}”" for one in claim.quotations]
     for citation in claim.citations:
@@ -80,6 +76,14 @@ def explanations(claim: ClaimReport) -> list[str]:
         end = ", which does not exist" if missing else f": {citation.status} by it"
         lines.append(f"{STATE_SYMBOL[citation.status]} cites [{one_line(citation.label)}]{end}")
     return lines
+
+
+def wrong_line(wrong: WrongWords, *, named: bool = True) -> str:
+    """Return the kind of wrong words, the words if `named`, and what the source has instead."""
+    said, instead = one_line(wrong.words), one_line(wrong.source_words)
+    words = f"“{said}”, " if said else "nothing, "
+    beside = f"in the source “{instead}”" if instead else "not in the source"
+    return f"{wrong.kind.capitalize()}: {words if named else ''}{beside}"
 
 
 def document_name(report: Report, document: int) -> str:

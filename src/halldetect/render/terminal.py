@@ -127,7 +127,10 @@ def _claim(console: Console, item: ShownClaim, room: int) -> None:
     rows.add_column(width=room, overflow="fold")
     state = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=STYLE[claim.status])
     words = shorten(one_line(claim.text), "", _MAX_CLAIM)
-    rows.add_row(state, Text(f"{item.number}. {words}", style="bold"))
+    said = Text(f"{item.number}. {words}", style="bold")
+    wrong = [one_line(word.words) for word in claim.wrong if word.words.strip()]
+    said.highlight_words(wrong, f"underline {STYLE[claim.status]}", case_sensitive=False)
+    rows.add_row(state, said)
     support = Text("" if claim.support is None else f"  support {claim.support:.2f}", style="dim")
     lines = list(item.remarks)
     if item.span is None:

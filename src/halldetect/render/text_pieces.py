@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 from halldetect.reading.document import Span
-from halldetect.render.phrases import STATE_SYMBOL, STATES
-from halldetect.report import Status
+from halldetect.render.phrases import STATE_SYMBOL, STATES, wrong_line
+from halldetect.report import ClaimReport, Status
 
+# A place with wrong words, and a line about them.
+WordMark = tuple[Span, str]
 # The browser lays out the parts of longer texts only when they come near the screen.
 _LONG_TEXT = 30_000
 _PART_CHARACTERS = 3_000
@@ -30,6 +34,7 @@ class Piece(NamedTuple):
         numbers: the claims that cover it.
         begins: True if one of them begins here.
         ending: number, state and symbol of each claim that ends here.
+        note: what is wrong with these words; empty if nothing was found.
     """
 
     text: str
@@ -37,22 +42,32 @@ class Piece(NamedTuple):
     numbers: tuple[int, ...]
     begins: bool
     ending: list[tuple[int, Status, str]]
+    note: str = ""
 
 
-def pieces(text: str, marks: Iterable[ClaimMark]) -> list[Piece]:
+def pieces(text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()) -> list[Piece]:
     """Cut a text wherever one of the marks, which may overlap, begins or ends."""
-    (found,) = _pieces(text, marks, [0, len(text)])
-    return found
+    return [piece for part in parts(text, marks, wrong) for piece in part]
 
 
-def parts(text: str, marks: Iterable[ClaimMark]) -> list[list[Piece]]:
-    """Return the pieces of a text; those of a long text in parts."""
-    size = _PART_CHARACTERS if len(text) > _LONG_TEXT else len(text)
-    return list(_pieces(text, marks, [0, *_ends(text, size)]))
+def claim_pieces(claim: ClaimReport) -> list[Piece]:
+    """Return the text of a claim with its wrong words marked."""
+    found = [
+        (re.search(re.escape(item.words), claim.text, re.IGNORECASE), wrong_line(item, named=False))
+        for item in claim.wrong
+    ]
+    return pieces(claim.text, (), [(Span(*place.span()), note) for place, note in found if place])
 
 
-def _pieces(text: str, marks: Iterable[ClaimMark], cuts: list[int]) -> Iterator[list[Piece]]:
-    """Yield the pieces between each cut and the next."""
+def parts(
+    text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()
+) -> Iterator[list[Piece]]:
+    """Yield the pieces of a text; those of a long text in several parts."""
+    cuts = [0, *_ends(text, _PART_CHARACTERS if len(text) > _LONG_TEXT else len(text))]
+    notes: list[WordMark] = [(Span(0, 0), "")]
+    for span, note in sorted(wrong, key=lambda mark: mark[0].start):
+        if notes[-1][0].end <= span.start < span.end <= len(text):
+            notes.append((span, note))
     starts: dict[int, list[ClaimMark]] = {}
     ends: dict[int, list[ClaimMark]] = {}
     for mark in marks:
@@ -60,7 +75,8 @@ def _pieces(text: str, marks: Iterable[ClaimMark], cuts: list[int]) -> Iterator[
         if 0 <= mark.span.start < end:
             starts.setdefault(mark.span.start, []).append(mark)
             ends.setdefault(end, []).append(mark)
-    edges = iter(pairwise(sorted({*cuts, *starts, *ends})))
+    borders = {place for span, _ in notes for place in (span.start, span.end)}
+    edges = iter(pairwise(sorted({*cuts, *starts, *ends, *borders})))
     open_marks: dict[int, ClaimMark] = {}
     for stop in cuts[1:]:
         found: list[Piece] = []
@@ -72,7 +88,9 @@ def _pieces(text: str, marks: Iterable[ClaimMark], cuts: list[int]) -> Iterator[
             worst = next((state for state in STATES if state in states), None)
             ending = [(at, status, STATE_SYMBOL[status]) for _, at, status in ends.get(end, ())]
             numbers = tuple(sorted(open_marks))
-            found.append(Piece(text[start:end], worst, numbers, start in starts, ending))
+            words, note = notes[bisect(notes, start, key=lambda mark: mark[0].start) - 1]
+            note = note if start < words.end else ""
+            found.append(Piece(text[start:end], worst, numbers, start in starts, ending, note))
             if end == stop:
                 break
         yield found

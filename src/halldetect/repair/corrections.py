@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations
 
 from halldetect.facts import Fact, FactKind, WordUsage, find_facts, has_number
+from halldetect.facts.phrases import Edit
 from halldetect.reading.words import (
     ARTICLES,
     FUNCTION_WORDS,
@@ -30,29 +30,6 @@ MAX_RUN = 4
 # With fewer words in common, two sentences cannot be aligned.
 MIN_SHARED = 2
 _PAUSE = re.compile(r"[,;:()]\s")
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A replacement of the characters from `start` to `end` by `text`."""
-
-    start: int
-    end: int
-    text: str
-
-    def apply(self, sentence: str) -> str:
-        """Return the sentence with the edit."""
-        start, end, text = self.start, self.end, self.text
-        if not text:  # tidy the spaces and commas that remain
-            if sentence[:start].endswith(", ") and sentence[end : end + 1] == ",":
-                start, end = start - 2, end + 1
-            while start > 0 and sentence[start - 1] == " " and sentence[end : end + 1] in " ,.;":
-                start -= 1
-        edited = sentence[:start] + text + sentence[end:]
-        first = next((at for at, char in enumerate(edited) if char.isalnum()), None)
-        if first is not None and first >= start and sentence[self.start : self.end][:1].isupper():
-            edited = edited[:first] + edited[first].upper() + edited[first + 1 :]
-        return edited
 
 
 def corrections(sentence: str, evidence: str, usage: WordUsage | None = None) -> list[str]:

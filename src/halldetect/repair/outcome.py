@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from halldetect.errors import CheckError, InputError, one_line
 from halldetect.reading.document import Span
 from halldetect.report import Evidence, Report, Verdict
+from halldetect.report.json_form import plain
+
+_REPORTS = ("report", "original")
 
 
 class Outcome(StrEnum):
@@ -82,15 +85,7 @@ class Repair:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the repair in plain dicts, lists and strings, as in its JSON form."""
-        return {
-            "outcome": str(self.outcome),
-            "text": self.text,
-            "reason": self.reason,
-            "changes": [{**asdict(item), "lost": list(item.lost)} for item in self.changes],
-            "report": None if self.report is None else self.report.to_dict(),
-            "original": self.original.to_dict(),
-            "seconds": self.seconds,
-        }
+        return dict(plain(self))
 
     @classmethod
     def from_dict(cls, data: Any) -> Repair:
@@ -101,15 +96,8 @@ class Repair:
         from pydantic import TypeAdapter
 
         try:
-            known = {name: data[name] for name in ("text", "reason", "seconds")}
-            report = data["report"]
-            return cls(
-                outcome=Outcome(data["outcome"]),
-                report=None if report is None else Report.from_dict(report),
-                original=Report.from_dict(data["original"]),
-                changes=TypeAdapter(tuple[Change, ...]).validate_python(data["changes"]),
-                **known,
-            )
+            read = {name: data[name] and Report.from_dict(data[name]) for name in _REPORTS}
+            return TypeAdapter(cls).validate_python({**data, **read})
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"not a halldetect repair: {one_line(error)}") from None
 

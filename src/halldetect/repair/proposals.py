@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from halldetect.facts import Fact, WordUsage, find_facts
+from halldetect.facts.phrases import shortened
 from halldetect.reading.document import Document
 from halldetect.reading.overlap import WordIndex, content_keys, content_words
 from halldetect.reading.references import readings
@@ -20,7 +21,6 @@ from halldetect.reading.words import words
 from halldetect.repair.corrections import corrections
 from halldetect.repair.outcome import Method
 from halldetect.repair.revision import split_marks
-from halldetect.repair.shortening import shortened
 
 # Sentences of the source used for corrections, and as evidence of a shorter sentence.
 CLOSEST = 3

@@ -1,7 +1,7 @@
 """The repair procedure: check, change each failing sentence, check again.
 
 A sentence with an unsupported claim goes through these steps: its words are replaced by words of
-the source (`corrections`), a phrase is left out (`shortening`), the sentence is removed. A proposal
+the source (`corrections`), a phrase is left out (`phrases`), the sentence is removed. A proposal
 is accepted only if it repeats one fact of the source (`proposals`) and the verifier supports it;
 then the whole text is checked again, sentence by sentence. A sentence that still fails gets the
 next step, and after `max_rounds` every failing sentence is removed.

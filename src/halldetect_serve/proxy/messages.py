@@ -179,8 +179,8 @@ def _claim_annotation(claim: ClaimReport, report: Report, passages: Passages) ->
     if claim.proof is not None and span is not None:
         text = span.cut(report.documents[claim.proof.document])
         passage = {"text": text, "document": claim.proof.document, "span": plain(span)}
-    names = ("text", "span", "status", "support", "reason")
-    return {**{name: fields[name] for name in names}, "passage": passage}
+    names = ("text", "span", "status", "support", "reason", "wrong")
+    return {**{name: fields[name] for name in names if name in fields}, "passage": passage}
 
 
 def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:

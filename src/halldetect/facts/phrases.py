@@ -2,15 +2,16 @@
 
 Candidates are phrases that start with a preposition, text between commas, additions with "and",
 final clauses, and single words between an article and its noun. Every result is a proposal that
-the verifier must support.
+the verifier must support. Repairs and the search for wrong words use them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from halldetect.facts import has_number
+from halldetect.facts.recogniser import FactKind, find_facts, has_number
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.words import (
     ARTICLES,
@@ -25,7 +26,6 @@ from halldetect.reading.words import (
     may_be_verb,
     words,
 )
-from halldetect.repair.corrections import Edit
 
 # Fewer words are not a statement.
 MIN_WORDS = 4
@@ -43,19 +43,54 @@ _PAUSE = re.compile(r"[,;:()–—]|\s-\s")
 _OPENERS = PREPOSITIONS | frozenset(
     "according based compared due given if to unless whether whenever".split()
 )
+_NEUTRAL = {FactKind.NUMBER: "some", FactKind.NAME: "someone"}
 
 
-def shortened(sentence: str, evidence: str) -> list[str]:
-    """Return the sentence without one phrase, omitting phrases that the evidence lacks first."""
-    text = _Sentence(sentence)
-    known = content_keys(evidence)
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A replacement of the characters from `start` to `end` by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+    def apply(self, sentence: str) -> str:
+        """Return the sentence with the edit."""
+        start, end, text = self.start, self.end, self.text
+        if not text:  # tidy the spaces and commas that remain
+            if sentence[:start].endswith(", ") and sentence[end : end + 1] == ",":
+                start, end = start - 2, end + 1
+            while start > 0 and sentence[start - 1] == " " and sentence[end : end + 1] in " ,.;":
+                start -= 1
+        edited = sentence[:start] + text + sentence[end:]
+        first = next((at for at, char in enumerate(edited) if char.isalnum()), None)
+        if first is not None and first >= start and sentence[self.start : self.end][:1].isupper():
+            edited = edited[:first] + edited[first].upper() + edited[first + 1 :]
+        return edited
+
+
+def shortened(sentence: str, evidence: str, *, loosely: bool = False) -> dict[str, Edit]:
+    """Return the sentence without one phrase, omitting phrases that the evidence lacks first.
+
+    With `loosely`, also without all that follows a joint, or with "some" for a number and "someone"
+    for a name; that may be bad English.
+    """
+    text, known = _Sentence(sentence), content_keys(evidence)
+    edits = [*text.phrases(), *text.between_commas(), *text.modifiers()]
+    if loosely:
+        edits += text.ends()
+        facts = [fact for fact in find_facts(sentence) if fact.kind in _NEUTRAL]
+        edits += [Edit(fact.start, fact.end, _NEUTRAL[fact.kind]) for fact in facts]
     strange: dict[str, float] = {}
-    for edit in [*text.phrases(), *text.between_commas(), *text.modifiers()]:
+    found: dict[str, Edit] = {}
+    for edit in edits:
         shorter = edit.apply(sentence)
         if len(words(shorter)) >= MIN_WORDS and text.leaves_statement(edit):
             cut = content_keys(sentence[edit.start : edit.end])
             strange.setdefault(shorter, 1.0 - shared_part(cut, known) if cut else 0.0)
-    return sorted(strange, key=lambda shorter: (-strange[shorter], -len(shorter)))
+            found.setdefault(shorter, edit)
+    ranked = sorted(found, key=lambda shorter: (-strange[shorter], -len(shorter)))
+    return {shorter: found[shorter] for shorter in ranked}
 
 
 class _Sentence:
@@ -85,6 +120,13 @@ class _Sentence:
             for word in self.words[start:]
             if word.end <= edit.start or edit.end <= word.start
         )
+
+    def ends(self) -> Iterator[Edit]:
+        """Yield all that follows a pause, a preposition or a word that joins."""
+        joints = _JOINS | _PHRASE_STARTS | _CLAUSE_STARTS
+        for at in range(2, len(self.words)):
+            if at in self.pauses or self.norms[at] in joints:
+                yield self._cut(at, len(self.words))
 
     def phrases(self) -> Iterator[Edit]:
         """Yield phrases with a preposition, additions with "and", and final clauses."""

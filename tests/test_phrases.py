@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect import Detector
+from halldetect.facts.phrases import shortened
 from halldetect.inputs import Pair
 from halldetect.repair import Method
 from halldetect.repair.repairer import Repairer
-from halldetect.repair.shortening import shortened
 from tests.support.fakes import OverlapVerifier
 
 
