@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -143,7 +144,7 @@ def _ranks(found: dict[str, tuple[Tensor, Tensor, Tensor]], rank: int) -> dict[s
     return ranks
 
 
-def ship(adapter: Path, out: Path, base_sha256: str) -> None:
+def ship(adapter: Path, out: Path, base_sha256: str, languages: Sequence[str] = ("en",)) -> None:
     """Write a `.lora8` file with the metadata for the package; its numbers do not change."""
     data = adapter.read_bytes()
     size = int.from_bytes(data[:8], "little")
@@ -152,7 +153,7 @@ def ship(adapter: Path, out: Path, base_sha256: str) -> None:
         "format": "halldetect-lora8",
         "base_sha256": base_sha256,
         "temperature": "1.0",
-        "languages": '["en"]',
+        "languages": json.dumps(languages),
     }
     # The bytes are reproducible, which `save_file` does not guarantee.
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
@@ -180,6 +181,7 @@ def main() -> None:
     package.add_argument("adapter", type=Path)
     package.add_argument("out", type=Path)
     package.add_argument("--base-sha256", required=True)
+    package.add_argument("--languages", nargs="+", default=["en"], help="that it learned")
     options = parser.parse_args()
     if options.command == "soup":
         paths, given = zip(*(word.partition("=")[::2] for word in options.adapters), strict=True)
@@ -194,7 +196,7 @@ def main() -> None:
     elif options.command == "round":
         write(options.out, read(options.adapter), options.top)
     else:
-        ship(options.adapter, options.out, options.base_sha256)
+        ship(options.adapter, options.out, options.base_sha256, options.languages)
 
 
 if __name__ == "__main__":

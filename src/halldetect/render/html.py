@@ -133,9 +133,10 @@ def _message(report: Report, items: Sequence[ShownClaim], message: MessageReport
     """Return a message of a conversation with its claims, as the view prints it."""
     if message.document is not None:
         name = document_name(report, message.document)
-        shown = parts(report.documents[message.document], [])
+        shown = list(parts(report.documents[message.document], []))
         return {"role": name.split()[0], "name": name, "text": shown}
     texts, claims = [], []
+    in_response, wrong = _response_marks(report)
     for kind, place in (("words", message.span), ("call", message.calls)):
         if not place:
             continue
@@ -143,12 +144,17 @@ def _message(report: Report, items: Sequence[ShownClaim], message: MessageReport
         start = place.end - len(text)
         marks = [
             ClaimMark(Span(span.start - start, span.end - start), number, status)
-            for span, number, status in _response_marks(report)
+            for span, number, status in in_response
             if span.overlaps(place)
+        ]
+        words = [
+            (Span(span.start - start, span.end - start), note)
+            for span, note in wrong
+            if start <= span.start and span.end <= place.end
         ]
         numbers = {mark.number for mark in marks}
         claims += [claim_row(item) for item in items if item.number in numbers]
-        texts.append((kind, parts(text, marks)))
+        texts.append((kind, list(parts(text, marks, words))))
     symbol = VERDICT_SYMBOL[message.verdict] if message.verdict else ""
     fields = {"verdict": message.verdict, "symbol": symbol, "reason": message.reason}
     return {"role": "assistant", "texts": texts, "claims": claims, **fields}
