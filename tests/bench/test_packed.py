@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.pack import pack_folder
+from benchmarks.pack import pack, pack_folder
 from halldetect.errors import InputError
 from halldetect_bench.cli import read_tables
-from halldetect_bench.packed import pack
 from halldetect_bench.predictions import Results, open_predictions, read_all
 from halldetect_bench.report import csv_files, summary
 from tests.support.bench_fakes import COST, make_results

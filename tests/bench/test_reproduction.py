@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.pack import pack_folder
+from benchmarks.pack import pack, pack_folder
 from halldetect.cli import main
 from halldetect.config import Configuration
-from halldetect_bench.packed import pack
 from halldetect_bench.predictions import Header, Results, read_all
 from halldetect_bench.reproduction import _configuration
 
