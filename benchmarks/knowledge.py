@@ -51,7 +51,8 @@ from halldetect.knowledge.readers import SourceFile
 from halldetect.protocols import Verifier
 from halldetect.reading.sentences import sentences
 from halldetect_bench.registry import data_root
-from halldetect_bench.stats.classification_metrics import at_operating_point, auroc
+from halldetect_bench.stats.classification_metrics import auroc
+from training.operating_points import at_operating_point
 
 RESULTS = Path(__file__).parent / "results" / "knowledge.json"
 DEPTHS = (1, 5, 10, 20)

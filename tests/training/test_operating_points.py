@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from halldetect_bench.stats import classification_metrics as metrics
 from tests.support.paths import ROOT
+from training import operating_points as metrics
 
 RESULTS = ROOT / "benchmarks" / "results"
 WEIGHTS = ROOT / "src" / "halldetect" / "weights"

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from training.large.data import write
 from training.leaks import read
+from training.operating_points import at_operating_point, fit_operating_points
 
 SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
 SHORT_DEV = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto-val")
@@ -424,8 +425,6 @@ def differences(new: Answers, old: Answers, calibration: Mapping[str, float]) ->
 
 def report(options: argparse.Namespace) -> None:
     """Print and write the figures; with `--fit`, also calibration and thresholds of the config."""
-    from halldetect_bench.stats import classification_metrics as metrics
-
     answers = Answers(options.work, options.name)
     config = json.loads(options.config.read_text(encoding="utf-8"))
     if options.fit:
@@ -433,14 +432,14 @@ def report(options: argparse.Namespace) -> None:
     scores = answers.scores(config["calibration"])
     sets = {name: scores[name] for name in SHORT_DEV + LONG_DEV if name in scores}
     if options.fit:
-        config["operating_points"] = metrics.fit_operating_points(sets)
+        config["operating_points"] = fit_operating_points(sets)
         options.config.write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     result = summary(answers, config["calibration"])
     points = {**config["operating_points"], "default": 0.5}
     result |= {
         "operating_points": config["operating_points"],
-        "development": {n: metrics.at_operating_point(sets, cut) for n, cut in points.items()},
-        "six": {n: metrics.at_operating_point({k: scores[k] for k in SIX if k in scores}, cut)
+        "development": {n: at_operating_point(sets, cut) for n, cut in points.items()},
+        "six": {n: at_operating_point({k: scores[k] for k in SIX if k in scores}, cut)
                 for n, cut in points.items()},
         "weights": {file.name: hashlib.sha256(file.read_bytes()).hexdigest()
                     for file in sorted(options.config.parent.iterdir())},
