@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.explanation.error_kinds import error_kind
-from halldetect.facts import FactKind, find_facts
+from halldetect.facts.recogniser import FactKind, find_facts
 from halldetect.reading.sentences import sentences
 from halldetect.report import ErrorKind
 

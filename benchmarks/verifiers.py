@@ -29,7 +29,7 @@ def add_verifier_options(parser: argparse.ArgumentParser) -> None:
 def verifier_of(options: argparse.Namespace) -> Verifier:
     """Return the verifier that the options name."""
     if options.base is not None:
-        from halldetect.large import load_large
+        from halldetect.large.load import load_large
         from halldetect.verification.devices import torch_device
 
         device = torch_device(options.device)

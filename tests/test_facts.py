@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.facts import WordUsage, find_facts
+from halldetect.facts.recogniser import WordUsage, find_facts
 
 
 def test_forms_of_facts() -> None:

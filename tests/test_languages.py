@@ -11,7 +11,7 @@ import pytest
 
 from halldetect import Detector, Report, Status, Verdict
 from halldetect.facts.quantities import numeral_values, unknown_numerals
-from halldetect.large import load_large
+from halldetect.large.load import load_large
 from halldetect.loading import Models
 from halldetect.reading import languages
 from halldetect.reading.languages import LANGUAGES, detect, detect_all

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from halldetect import Detector
 from halldetect.facts.phrases import shortened
 from halldetect.inputs import Pair
-from halldetect.repair import Method
+from halldetect.repair.outcome import Method
 from halldetect.repair.repairer import Repairer
 from tests.support.fakes import OverlapVerifier
 

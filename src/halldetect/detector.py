@@ -158,10 +158,9 @@ class Detector:
         if recorded.extractor:
             require_same_model("extractor", recorded.extractor, detector.extractor.description)
         if recorded.verifier:
-            second = None if config.paper else detector.models.second
-            is_second = second is not None and recorded.verifier.get("name") == LARGE
-            used = second.verifier if second and is_second else detector.verifier
-            require_same_model("verifier", recorded.verifier, used.description)
+            is_large = recorded.verifier.get("name") == LARGE and not config.paper
+            used = (is_large and detector.models.second) or detector
+            require_same_model("verifier", recorded.verifier, used.verifier.description)
         return detector
 
     @property

@@ -21,7 +21,8 @@ from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.workers import worker_count
 from halldetect.errors import CheckError, InputError, ModelError
-from halldetect.large import LargeVerifier, load_large
+from halldetect.large.load import load_large
+from halldetect.large.verifier import LargeVerifier
 from tests.support.batch_files import results, untimed, write_jsonl
 from tests.support.tiny_qwen import write_tiny
 

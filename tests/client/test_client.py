@@ -11,7 +11,7 @@ import pytest
 
 from halldetect import Pair
 from halldetect.errors import CheckError, InputError, ServiceError
-from halldetect.repair import Repair
+from halldetect.repair.outcome import Repair
 from halldetect_serve.client import Checked, Choices, Client, Event
 from halldetect_serve.schemas import CheckOptions
 from tests.support.api_requests import RESPONSE, SOURCE, local, untimed

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halldetect.errors import ModelError
-from halldetect.large import load_large
 from halldetect.large.adapter import Adapter, read_adapter
 from halldetect.large.answer_prompt import Prompt
+from halldetect.large.load import load_large
 from halldetect.large.shape import Shape
 from halldetect.models.gguf import GgufFile, dequantise, read_header
 from tests.support.tiny_qwen import (

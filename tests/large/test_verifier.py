@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import ConfigurationError, InputError, ModelError
-from halldetect.large import LargeVerifier, load_large
 from halldetect.large.adapter import read_adapter
 from halldetect.large.answer_prompt import Prompt
+from halldetect.large.load import load_large
 from halldetect.large.onnx_backend import OnnxBackend
-from halldetect.large.verifier import Group, Logits
+from halldetect.large.verifier import Group, LargeVerifier, Logits
 from halldetect.models.gguf import GgufFile
 from tests.support.tiny_qwen import TinyModel, write_adapter, write_tiny
 

@@ -15,7 +15,7 @@ from halldetect.render.repair_views import (
     repair_terminal,
     repair_view,
 )
-from halldetect.repair import Repair
+from halldetect.repair.outcome import Repair
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The bridge over the river opened in 1932. Anna Holm designed the bridge."

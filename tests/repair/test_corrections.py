@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.facts import WordUsage
+from halldetect.facts.recogniser import WordUsage
 from halldetect.repair.corrections import corrections
 from halldetect.repair.outcome import Method
 from halldetect.repair.proposals import Proposals

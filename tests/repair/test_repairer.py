@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from halldetect import Detector, Probabilities, Status, Verdict
 from halldetect.errors import CheckError, ConfigurationError, InputError
-from halldetect.repair import Action, Method, Outcome, Repair
+from halldetect.repair.outcome import Action, Method, Outcome, Repair
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = (

@@ -9,7 +9,7 @@ import pytest
 
 from halldetect import Detector, Probabilities
 from halldetect.inputs import Pair
-from halldetect.repair import Outcome
+from halldetect.repair.outcome import Outcome
 from halldetect.repair.repairer import Repairer
 from tests.support.fakes import OverlapVerifier
 

@@ -21,6 +21,7 @@ from halldetect.batch.formats import BadRecord, RecordFile, open_records
 from halldetect.batch.job import Row
 from halldetect.errors import InputError, MissingExtra
 from halldetect.report import Report, Status, Verdict
+from halldetect.report.json_form import json_text
 
 # A row that could not be read, or whose check failed.
 BAD = "bad"
@@ -31,6 +32,7 @@ UNCHECKED = "unchecked"
 RATE = "rate"
 WORSE = "worse"
 _Z_95 = 1.959964
+_COMPACT = (",", ":")
 _CONDITION = re.compile(r"\s*(\w+)\s*(>=|>)\s*(\d+(?:\.\d+)?)\s*")
 # A report, or the reason for its absence.
 Outcome = Report | str
@@ -71,17 +73,7 @@ def row_result(row: Row, outcome: Outcome) -> dict[str, Any]:
 
 def json_lines(results: Iterable[dict[str, Any]]) -> bytes:
     """Return results as JSON lines."""
-    return b"".join(to_json(item).encode() + b"\n" for item in results)
-
-
-def to_json(value: Any) -> str:
-    """Return compact JSON that can always be written as UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a lone surrogate in an id or a carried column
-        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text
+    return b"".join(json_text(item, separators=_COMPACT).encode() + b"\n" for item in results)
 
 
 def require_writable(suffix: str) -> None:
@@ -149,7 +141,7 @@ def _cell(value: Any, kind: str) -> Any:
     if value is None:
         return None
     if kind == "json":
-        return to_json(value)
+        return json_text(value, separators=_COMPACT)
     return plain_text(value) if kind == "text" else value
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from halldetect.facts import Fact, FactKind, find_facts
 from halldetect.facts.quantities import unknown_numerals
+from halldetect.facts.recogniser import Fact, FactKind, find_facts
 from halldetect.reading.overlap import content_keys, content_words, shared_part
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import words

@@ -7,8 +7,3 @@ onnx_*           onnxruntime on a CPU; the base is converted on first use
 torch_*          torch on CUDA, MPS or a CPU
 load             the one function that the rest of the package calls
 """
-
-from halldetect.large.load import load_large
-from halldetect.large.verifier import LargeVerifier
-
-__all__ = ["LargeVerifier", "load_large"]

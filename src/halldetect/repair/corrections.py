@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations
 
-from halldetect.facts import Fact, FactKind, WordUsage, find_facts, has_number
 from halldetect.facts.phrases import Edit
+from halldetect.facts.recogniser import Fact, FactKind, WordUsage, find_facts, has_number
 from halldetect.reading.words import (
     ARTICLES,
     FUNCTION_WORDS,

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from halldetect.facts import Fact, WordUsage, find_facts
 from halldetect.facts.phrases import shortened
+from halldetect.facts.recogniser import Fact, WordUsage, find_facts
 from halldetect.reading.document import Document
 from halldetect.reading.overlap import WordIndex, content_keys, content_words
 from halldetect.reading.references import readings

@@ -364,13 +364,9 @@ class Report:
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the report as JSON; `indent` as for `json.dumps`."""
-        plain = self.to_dict()
-        text = json.dumps(plain, ensure_ascii=False, indent=indent, allow_nan=False)
-        try:
-            text.encode()
-        except UnicodeEncodeError:  # a lone surrogate, say in a file name: escape it
-            text = json.dumps(plain, ensure_ascii=True, indent=indent, allow_nan=False)
-        return text
+        from halldetect.report.json_form import json_text
+
+        return json_text(self.to_dict(), indent=indent)
 
     @classmethod
     def from_json(cls, text: str) -> Report:

@@ -41,6 +41,16 @@ def plain(value: Any) -> Any:
     return value.value if isinstance(value, StrEnum) else value
 
 
+def json_text(value: Any, **options: Any) -> str:
+    """Return JSON that can always be written as UTF-8; the options are those of `json.dumps`."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, **options)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, say in a file name: escape it
+        text = json.dumps(value, allow_nan=False, **options)
+    return text
+
+
 def read_report(kind: type, data: Any) -> Any:
     """Return plain JSON values as a report of a class.
 

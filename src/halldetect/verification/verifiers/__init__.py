@@ -88,7 +88,7 @@ def _load(name: str, named: bool, threads: int | None, device: str, progress: Pr
 
 def _load_large(threads: int | None, device: str, progress: Progress) -> Verifier:
     from halldetect import models
-    from halldetect.large import load_large
+    from halldetect.large.load import load_large
 
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
