@@ -100,7 +100,7 @@ class RequestContext:
         if self.before is None or not (text.strip() or calls):
             return Pair(self.sources, text, self.question, judge_from=judge_from)
         answer = json.dumps({"role": "assistant", "content": text, "tool_calls": calls})
-        return LastTurn(self.documents, f"{self.before}{answer}]", None, judge_from)
+        return LastTurn(self.documents, f"{self.before}{answer}]", judge_from=judge_from)
 
 
 @dataclass(frozen=True, slots=True)
