@@ -109,10 +109,7 @@ class Detector:
         progress: Progress | None = None,
         **options: Unpack[Settings],
     ) -> Detector:
-        """Return a detector with the method and the models of the paper (`halldetect.paper`).
-
-        The arguments are those of `Detector`.
-        """
+        """Return a detector with the method and models of the paper; arguments as in `Detector`."""
         config = Configuration.for_paper(**options)
         if verifier is not None:
             config = config.replaced(fallback=options.get("fallback"))
@@ -233,7 +230,6 @@ class Detector:
 
         Args:
             source: The text, or several documents, that the response should be faithful to.
-            response: The text to check.
             question: The question that the response answers; a short answer is judged with it.
             threshold: Replaces the threshold of the configuration for this response.
             missing: Fill `report.missing` with what the response leaves unanswered.
@@ -247,27 +243,28 @@ class Detector:
             (report,) = find_words([report], self.verifier, self.calibration)
         if missing and not report.languages:
             report = find_missing(report, self.verifier)
-        if threshold is None:
-            return report
-        return report.rethreshold(threshold_value(threshold, self.verifier.description))
+        if threshold is not None:
+            report = report.rethreshold(threshold_value(threshold, self.verifier.description))
+        return report
 
     def check_part(
         self, source: Source, response: str, start: int, *, question: str | None = None
     ) -> Report:
         """Check a response from `start` on; the text before it only resolves references."""
-        return self.check_many([Pair(source, response, question, start)])[0]
+        return self.check_many([Pair(source, response, question, judge_from=start)])[0]
 
     def check_many(
         self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
     ) -> list[Report]:
         """Check many responses in batches; each report equals that of `check`.
 
-        Pairs are `Pair`s, or tuples of source, response and perhaps question. A pair that is not
-        text gets an uncheckable report. A `Conversation` gets one report of all its turns.
-        `observe` receives the claims of each pair, and each claim once it is settled.
+        Pairs are `Pair`s, or tuples of source, response and perhaps question; one that is not text
+        is uncheckable. A `Conversation` gets one report. `observe` receives the claims of each
+        pair, and each claim once it is settled.
         """
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
-            raise InputError(f"check_many takes pairs, not {type(pairs).__name__}")
+            kind = type(pairs).__name__
+            raise InputError(f"check_many takes pairs of source and response, not {kind}")
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
@@ -316,8 +313,8 @@ class Detector:
         """Judge the statements about each source, without a response; each is one claim."""
         cleaned = []
         for source, claims in items:
-            texts = [clean_pair(Pair("", claim)).response for claim in claims]
-            cleaned.append((clean_pair(Pair(source, "\n".join(texts))), texts))
+            said = [clean_pair(Pair("", claim)).response for claim in claims]
+            cleaned.append((clean_pair(Pair(source, "\n".join(said))), said))
         return pipeline.judge_statements(cleaned, self.configuration, self.models)
 
     def repair(

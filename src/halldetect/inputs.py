@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from halldetect.errors import InputError
 from halldetect.reading.document import Document
@@ -42,7 +42,7 @@ class Pair:
     source: Source
     response: str
     question: str | None = None
-    judge_from: int = 0
+    judge_from: int = field(default=0, kw_only=True)
 
 
 class Conversation(Pair):

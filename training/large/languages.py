@@ -2,7 +2,7 @@
 
     python -m training.large.languages DATA WORK [--seed N] [--without-unstated]
 
-DATA holds `public/NAME` (the sets of `LICENCES`), `datasets` and `nli` (what training must not
+DATA holds `public/NAME` (the sets of `SETS`), `datasets` and `nli` (what training must not
 see). Writes WORK/languages_train.jsonl.xz and languages_dev.jsonl.xz: a tenth of the documents.
 A sentence of a parallel text is entailed by the passage in any other language. An edited one is
 not: another number, name, month, weekday or country, or a negation (`training/languages.toml`).
@@ -26,16 +26,13 @@ from xml.etree import ElementTree
 from training.large import statements
 from training.large.data import rows, without_leaks, write
 from training.large.language_edits import NAME, UNSPACED, WORDS, edited, size
-from training.large.sources import Claim, Passage, content
+from training.large.sources import LICENCES, Claim, Passage, content
 from training.leaks import HeldOut, read, strings
 
-LICENCES = {
-    "xquad": "CC BY-SA 4.0", "ntrex": "CC BY-SA 4.0", "indonli": "CC BY-SA 4.0 (texts)",
-    "farstail": "Apache-2.0", "jnli": "CC BY-SA 4.0", "jsquad": "CC BY-SA 4.0",
-    "klue": "CC BY-SA 4.0", "cmrc": "CC BY-SA 4.0", "drcd": "CC BY-SA 3.0", "arcd": "MIT",
-    "squad_es": "MIT", "squad_it": "CC BY-SA 4.0", "mnli_translated": "BSD-3-Clause; MultiNLI",
-    "assin": "none stated", "inferes": "none stated",
-}  # fmt: skip
+SETS = (
+    "xquad", "ntrex", "indonli", "farstail", "jnli", "jsquad", "klue", "cmrc", "drcd", "arcd",
+    "squad_es", "squad_it", "mnli_translated", "assin", "inferes",
+)  # fmt: skip
 NLI = {
     "indonli": ("id", 3600), "farstail": ("fa", 3200), "jnli": ("ja", 3200), "klue": ("ko", 3000),
     "assin": ("pt", 3000), "inferes": ("es", 4000),
@@ -305,7 +302,7 @@ def main() -> None:
     options = parser.parse_args()
     rng = random.Random(options.seed)
     public = options.data / "public"
-    if missing := [name for name in LICENCES if not (public / name).is_dir()]:
+    if missing := [name for name in SETS if not (public / name).is_dir()]:
         parser.error(f"{public} lacks {', '.join(missing)}")
     found = [*news(public / "ntrex", rng), *parallel_questions(public / "xquad", rng)]
     for name in QUESTIONS:

@@ -208,7 +208,7 @@ class _Before:
                     values.append(self.settled(claim, kind, value))
         named = zip(self.names, self.texts, strict=True)
         sources: Any = [{"id": name, "text": text} for name, text in named]
-        pair = Pair(sources or _NOTHING, response, self.question, judge_from)
+        pair = Pair(sources or _NOTHING, response, self.question, judge_from=judge_from)
         return Turn(message.index, pair, end, tuple(values), copy(self))
 
     def settled(self, claim: ClaimReport, kind: str, value: Any) -> ClaimReport:

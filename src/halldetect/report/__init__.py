@@ -261,8 +261,7 @@ class Report:
     of the response. `document_names` is empty unless the caller named the documents. `unchecked`
     has the parts of the response that were not judged. `citations` is None if it cites no document.
     `fed_score` is set in paper mode only. `missing` has statements of the source that answer the
-    question and that the response lacks. `languages` has those of the response and each document,
-    `messages` those of a conversation.
+    question and that the response lacks. `languages` has those of the response and each document.
     """
 
     verdict: Verdict

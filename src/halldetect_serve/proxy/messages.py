@@ -98,9 +98,9 @@ class RequestContext:
     def pair(self, text: str, calls: Sequence[Any] = (), judge_from: int = 0) -> Pair:
         """Return an answer with its sources, to judge it from an offset on."""
         if self.before is None or not (text.strip() or calls):
-            return Pair(self.sources, text, self.question, judge_from)
+            return Pair(self.sources, text, self.question, judge_from=judge_from)
         answer = json.dumps({"role": "assistant", "content": text, "tool_calls": calls})
-        return LastTurn(self.documents, f"{self.before}{answer}]", None, judge_from)
+        return LastTurn(self.documents, f"{self.before}{answer}]", judge_from=judge_from)
 
 
 @dataclass(frozen=True, slots=True)
