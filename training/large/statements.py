@@ -49,13 +49,7 @@ def words(text: str) -> list[str]:
 
 def past(verb: str) -> str:
     """Return the simple past of a base form."""
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb]
-    if verb.endswith("e"):
-        return verb + "d"
-    if re.search(r"[^aeiou]y$", verb):
-        return verb[:-1] + "ied"
-    return verb + (verb[-1] if verb in _DOUBLE else "") + "ed"
+    return lexicon.past(verb, _IRREGULAR, _DOUBLE)
 
 
 def inflected(verb: str, auxiliary: str) -> str:

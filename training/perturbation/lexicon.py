@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Set
 
 from training.words import pairs, words
 
@@ -30,15 +31,17 @@ COMPARISONS = words("comparisons")
 DETAILS = words("details")
 
 
-def past(verb: str) -> str:
+def past(
+    verb: str, irregular: Mapping[str, str] = IRREGULAR_PASTS, doubling: Set[str] = DOUBLING
+) -> str:
     """Return the simple past of a verb."""
-    if verb in IRREGULAR_PASTS:
-        return IRREGULAR_PASTS[verb]
+    if verb in irregular:
+        return irregular[verb]
     if verb.endswith("e"):
         return verb + "d"
     if re.search(r"[^aeiou]y$", verb):
         return verb[:-1] + "ied"
-    return verb + (verb[-1] if verb in DOUBLING else "") + "ed"
+    return verb + (verb[-1] if verb in doubling else "") + "ed"
 
 
 def third_person(verb: str) -> str:
