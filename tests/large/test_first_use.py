@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from halldetect import Detector, large, models
+from halldetect import Detector, models
 from halldetect.errors import ConfigurationError, ModelError
+from halldetect.large import load
 from halldetect.models.integrity import WEIGHTS, digest_of
 from halldetect.verification import verifiers
 from halldetect.verification.presets import LARGE_BASE
@@ -33,7 +34,7 @@ def tiny_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "location", lambda entry: tiny.base)
     monkeypatch.setattr(models, "path", lambda name: tiny.base)
     monkeypatch.setattr(verifiers, "require_shipped", lambda *_: {})
-    monkeypatch.setattr(large, "load_large", partial(large.load_large, context=1024))
+    monkeypatch.setattr(load, "load_large", partial(load.load_large, context=1024))
 
 
 @pytest.mark.usefixtures("tiny_large")
