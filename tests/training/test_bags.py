@@ -88,7 +88,7 @@ def test_a_student_learns_from_claims_with_their_windows(
     stated.write_text(str(found.digest))
     before = Encoder.load(work / "one").layers[0].up.weight
     run(
-        monkeypatch, train_bags.main, work, "--start", "one", "two", "--taught", work / "labels",
+        monkeypatch, train_bags.main, work, "--start", "one", "--taught", work / "labels",
         "--out", "base", "--steps", 12, "--tokens", 256, "--block", 128, "--every", 4,
         "--rate", 1e-3, "--device", "cpu", "--no-compile",
     )  # fmt: skip

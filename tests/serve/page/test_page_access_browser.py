@@ -131,7 +131,7 @@ def test_conversation_is_shown_by_message(page, scheme):
     called, cancelled = page.every(".message.assistant")
     assert called.find_element("css selector", ".call .claim").text.startswith("order_id: 77102")
     (card,) = cancelled.find_elements("css selector", ".card")
-    assert "I have cancelled your order." in card.text
+    assert "I have cancelled your order" in card.text
     result = page.one(".message.tool details")
     assert not page.every(".message.tool .text")
     result.find_element("css selector", "summary").click()
