@@ -24,7 +24,7 @@ from halldetect.reading.claims import read_claims
 from halldetect.reading.response import read_response
 from training.large import edits, records
 from training.large.compose import PROSE
-from training.large.data import rows, without_leaks, write
+from training.large.data import rows, without_leaks, write_groups
 from training.large.sources import Claim, Passage
 from training.large.voice import dressed, merged, named
 from training.leaks import HeldOut, read
@@ -135,13 +135,9 @@ def main() -> None:
             made += of_ragtruth(options.data, part, rng, edited=0.3 * train)
         made += records.passages(chosen, RECORDS if train else DEV_RECORDS, rng)
         made += long_answers(groups, LONG if train else DEV_RECORDS, rng)
-        dropped: Counter[str] = Counter()
+        dropped = Counter[str]()
         lines = rows(without_leaks(made, held_out, dropped), rng, 48)
-        rng.shuffle(lines)
-        write(options.work / f"answers_{part}.jsonl.xz", lines)
-        counts = Counter((line["source"], claim["label"]) for line in lines
-                         for claim in line["claims"])  # type: ignore[attr-defined]  # fmt: skip
-        print(part, len(lines), "groups", dict(counts), "dropped", dict(dropped), flush=True)
+        write_groups(options.work / f"answers_{part}.jsonl.xz", lines, dropped, rng)
 
 
 if __name__ == "__main__":

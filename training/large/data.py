@@ -20,6 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from training.large import compose, sources
 from training.large.sources import Claim, Passage
@@ -133,6 +134,14 @@ def write(path: Path, lines: Iterable[dict[str, object]]) -> None:
     with lzma.open(path, "wt", encoding="utf-8", filters=filters) as file:
         for line in lines:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def write_groups(path: Path, groups: list[Any], dropped: Counter[str], rng: random.Random) -> None:
+    """Shuffle and write groups; print how many claims they have by set and label."""
+    rng.shuffle(groups)
+    write(path, groups)
+    counts = Counter((one["source"], claim["label"]) for one in groups for claim in one["claims"])
+    print(path.name, len(groups), "groups", dict(counts), "dropped", dict(dropped), flush=True)
 
 
 def collect(

@@ -30,7 +30,7 @@ def plain(number: str) -> str:
 
 
 def numbers(text: str, language: str) -> list[re.Match[str]]:
-    """Return the numbers that stand alone."""
+    """Return the numbers that are not part of a word."""
     return list((_SAFE_UNSPACED if language in UNSPACED else _NUMBER).finditer(text))
 
 

@@ -353,7 +353,7 @@ def fit(answers: Answers) -> dict[str, float]:
 
 
 def figures(wrong: NDArray[np.bool_], scores: Floats, samples: int) -> dict[str, Any]:
-    """Return the figures of one set, with 95 % intervals from so many samples."""
+    """Return the figures of one set, with 95 % intervals from bootstrap samples."""
     from halldetect_bench.stats.classification_metrics import auroc
 
     found = {"rows": len(wrong), "wrong": int(wrong.sum())}

@@ -22,7 +22,7 @@ from halldetect.reading.claims import read_claims
 from halldetect.reading.response import read_response
 from halldetect.reading.sources import read_source
 from training.large.answers import TASKS, ragtruth
-from training.large.data import rows, unstated_names, without_leaks, write
+from training.large.data import rows, unstated_names, without_leaks, write_groups
 from training.large.sources import Claim, Passage, grouped, supported_looking
 from training.leaks import HeldOut, read
 
@@ -171,7 +171,7 @@ def main() -> None:
         for _, text, _ in ragtruth(options.data, task):
             held_out.add(text)  # its training half is in `answers`
     parts: dict[str, list[dict[str, object]]] = {"train": [], "dev": []}
-    dropped: Counter[str] = Counter()
+    dropped = Counter[str]()
     for load in SETS:
         if options.without_unstated and load.__name__ in unstated_names():
             continue
@@ -182,11 +182,7 @@ def main() -> None:
             chosen = balanced(passage, rng) if train else passage
             parts["train" if train else "dev"] += rows([chosen], rng, 48)
     for part, lines in parts.items():
-        rng.shuffle(lines)
-        write(options.work / f"public_{part}.jsonl.xz", lines)
-        counts = Counter((line["source"], claim["label"]) for line in lines
-                         for claim in line["claims"])  # type: ignore[attr-defined]  # fmt: skip
-        print(part, len(lines), "groups", dict(counts), "dropped", dict(dropped), flush=True)
+        write_groups(options.work / f"public_{part}.jsonl.xz", lines, dropped, rng)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ from halldetect.errors import CheckError, HallDetectError, InputError, ModelErro
 from halldetect.verification.devices import on_gpu
 from halldetect.verification.verifiers.onnx import physical_cores
 
-# Threads that answer, and pairs that a worker asks for at once, more or less: so many workers are
-# answered together that the verifier gets as many pairs as it wants.
+# Threads that answer, and about how many pairs a worker asks for at once. Enough workers are
+# answered together to fill `pairs_at_once` of the verifier.
 _THREADS, _PAIRS = 2, 64
 
 Check = Callable[[Part], Any]  # checks and writes a part

@@ -30,7 +30,7 @@ from halldetect.verification.devices import (
 )
 
 _BLOCK = 128  # lengths of rows are multiples of it
-# Tokens of a row at least, if there are so many: short units share one.
+# The least number of tokens in a full row: short units share a row.
 _SHORTEST = 512
 # Tokens of the usual unit at most, and of a step on an NVIDIA GPU; other devices take fewer.
 _ROW, _CUDA_STEP = 4096, 16384

@@ -1,7 +1,7 @@
 """When `auto` asks its second verifier: where that is likely to correct the verdict.
 
-`python -m benchmarks.cascade` fits the weights on development sets and prints them; they are for
-the shipped weights of both verifiers.
+`python -m benchmarks.cascade` fits the weights on development sets and prints them. The present
+ones were fitted on answers of earlier weights of both verifiers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 WEIGHTS = (-0.622, 0.146, -0.71, 0.0, 0.0, 0.0)
 # A response with at least this score is judged again.
 ASKS_FROM = -1.316
-_LEAST = 1e-3  # supports nearer to 0 and 1 count as so much
+_LEAST = 1e-3  # the least distance of a support from 0 and 1
 
 
 def features(claims: Sequence[tuple[str, float]]) -> tuple[float, ...]:
