@@ -119,6 +119,21 @@ def _at_threshold(rows: Rows, values: Values) -> dict[str, Values]:
     }
 
 
+def rank_correlation(
+    human: Sequence[float], scores: Sequence[float], weights: NDArray[np.float32]
+) -> Values:
+    """Return Spearman's correlation of two lists on every sample; equal values share a rank."""
+    first, second = np.asarray(human), np.asarray(scores)
+    drawn = (np.repeat(np.arange(len(first)), line.astype(int)) for line in weights)
+    return np.array([np.corrcoef(_ranks(first[one]), _ranks(second[one]))[0, 1] for one in drawn])
+
+
+def _ranks(values: Values) -> Values:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    found: Values = (np.cumsum(count) - (count - 1) / 2)[place]
+    return found
+
+
 def _share(part: Values, whole: Values) -> Values:
     return np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 0)
 
