@@ -29,6 +29,7 @@ from halldetect_bench.datasets.edited_texts import SUMMEDITS_DOMAINS
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.datasets.peer_outputs import (
     OUTPUTS,
+    SAME,
     Clones,
     Peers,
     digest_of_value,
@@ -47,7 +48,7 @@ from halldetect_bench.stats.resampling import (
     mean,
     rank_correlation,
 )
-from halldetect_bench.stats.selection import read_settings
+from halldetect_bench.stats.selection import Settings, read_settings
 
 if TYPE_CHECKING:
     from halldetect_bench.stats.resampling import Values
@@ -73,12 +74,7 @@ class Ours:
         self.reports = {name: json.loads(file.read_bytes()) for name, file in files.items()}
         self.digests = {f"{name}/report.json": digest_of(file) for name, file in files.items()}
         self.digests["bench"] = digest_of_results(bench)
-        # Verifiers whose predictions were made with other weights than those in the package.
-        self.earlier = {
-            name
-            for name, digest in settings.shipped.items()
-            if digest not in settings.weights.get(name, (digest,))
-        }
+        self.earlier = self.earlier_of(settings)
         papers = {
             model_name(model_of(header.method, "extractor")): label
             for label, header in self.evidence.headers.items()
@@ -89,6 +85,12 @@ class Ours:
             "large": self.evidence.find("halldetect", "large"),
             "paper": papers.get(PAPER_EXTRACTOR),
         }
+
+    @staticmethod
+    def earlier_of(settings: Settings) -> set[str]:
+        """Return the verifiers whose predictions are of other weights than those in the package."""
+        shipped, used = settings.shipped, settings.weights
+        return {name for name, digest in shipped.items() if digest not in used.get(name, (digest,))}
 
     def scores(self, dataset: str) -> dict[str, dict[str, float]]:
         """Return the scores of `base`, `large` and the paper's method on a dataset."""
@@ -120,8 +122,8 @@ def _stated(one: dict[str, Any], metric: str) -> dict[str, Any]:
 
 
 def digest_of_results(bench: Path) -> str:
-    """Return the digest of all files of predictions in a folder of results."""
-    files = sorted(bench.rglob("*.*"))
+    """Return the digest of the packed predictions in a folder of results."""
+    files = sorted(bench.glob("*/*.xz"))
     return digest_of_value([(str(one.relative_to(bench)), digest_of(one)) for one in files])
 
 
@@ -178,7 +180,7 @@ def measured(
         "rows_sha256": digest_of_value(sorted(row_digest(row) for part in parts for row in part)),
         "ours": found,
         "peers": [
-            {"peer": peer, "rows": f"{len(known):,}"} | _entry(values[peer])
+            {"peer": peer, "rows": SAME} | _entry(values[peer])
             | {"less": {one: _entry(values[one] - values[peer]) for one in scores}}
             for peer in peers
         ],
@@ -189,7 +191,8 @@ def compare(one: dict[str, Any], data: Path, clones: Clones, ours: Ours) -> dict
     """Return a set of `peers.toml` with our figures and those of the peers."""
     name, metric, published = one["name"], one["metric"], one.pop("published", [])
     if "report" in one:
-        return one | {"ours": ours.reported(*one.pop("report"), metric), "peers": published}
+        part, key = one.pop("report")
+        return {**one, "ours": ours.reported(part, key, metric), "peers": published}
     parts = (
         [f"summedits-{domain}" for domain in SUMMEDITS_DOMAINS] if name == "summedits" else [name]
     )
@@ -204,12 +207,12 @@ def compare(one: dict[str, Any], data: Path, clones: Clones, ours: Ours) -> dict
         reported = ours.reported("responses", name, metric)
         found["ours"] += [now for now in reported if now["method"] in ours.earlier]
     ranked = sorted([*found["peers"], *published], key=lambda peer: -peer["value"])
-    return one | found | {"peers": ranked}
+    return {**one, **found, "peers": ranked}
 
 
 def paper_table(ours: Ours, theirs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the paper's table, then our runs of its methods, then ours on the same datasets."""
-    table = [{"of": "paper", **one} for one in theirs]
+    table = [{"of": "published", **one} for one in theirs]
     for name in PAPER_METHODS:
         evidence = ours.selfcheck if name == "selfcheck" else ours.evidence
         labels = [one for one, header in evidence.headers.items() if header.method["name"] == name]

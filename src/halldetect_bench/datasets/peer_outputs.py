@@ -18,6 +18,7 @@ from halldetect_bench.datasets.labelled_rows import Row
 
 # The scores by the name of a detector, then by the id of a row; higher is more hallucinated.
 Peers = dict[str, dict[str, float]]
+SAME = "the same rows"
 # Names of detectors in the metadata of FaithBench, the files of StorySumm and DialSummEval, and
 # the table of SummEdits.
 FAITHBENCH = {
@@ -138,6 +139,6 @@ def summedits_table(clones: Clones, name: str) -> list[dict[str, Any]]:
     columns = [places.index(_letters(domain)) for domain in SUMMEDITS_DOMAINS]
     means = {line[0]: fmean([float(line[at]) for at in columns]) for line in table[2:]}
     return [
-        {"peer": title, "value": round(means[row] / 100, 4), "rows": "the same"}
+        {"peer": title, "value": round(means[row] / 100, 4), "rows": SAME}
         for row, title in SUMMEDITS.items()
     ]

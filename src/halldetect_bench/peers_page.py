@@ -1,0 +1,208 @@
+"""The figures of `benchmarks.peers` as Markdown: the page of comparison and the README's table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from halldetect.errors import InputError
+from halldetect_bench.datasets.readers import read_json
+from halldetect_bench.report import NONE, interval, number, table
+from halldetect_bench.stats.answers import gain
+from halldetect_bench.stats.resampling import Figure
+
+# A set, a detector or a figure, as in the file of results.
+Entry = Mapping[str, Any]
+NAMES = {
+    "base": "HallDetect, `base`",
+    "large": "HallDetect, `large`",
+    "paper": "the paper's method",
+}
+VERIFIERS = ("base", "large")
+DATASETS = {"qags-cnndm": "QAGS", "pubmedqa": "PubMedQA", "tofueval": "TofuEval",
+            "falsesum": "FalseSum"}  # fmt: skip
+EARLIER = "earlier weights"
+
+
+def read_peers(path: Path) -> Entry:
+    """Return the content of a file of `benchmarks.peers`."""
+    found: Entry = read_json(path)
+    if not isinstance(found, dict) or found.keys() < {"sets", "peers", "paper"}:
+        raise InputError(f"{path} is not a file of `python -m benchmarks.peers`")
+    return found
+
+
+def readme_table(found: Entry) -> str:
+    """Return the sets that the README shows: ours, and two peers each."""
+    rows = []
+    for one in found["sets"]:
+        if "readme" in one:
+            ours = [_now(one, name) for name in VERIFIERS]
+            peers = [_first(one["peers"], name) for name in one["readme"]]
+            title = f"{one['title']}, {ours[0]['rows']:,} rows"
+            shown = [
+                f"{peer['peer']}: {peer['value']:.3f} ({', '.join(_limits(peer))})"
+                for peer in peers
+            ]
+            cells = [f"{entry['value']:.3f}{_mark(entry)}" for entry in ours]
+            rows.append([title, one["metric"], *cells, *shown])
+    titles = ["", "metric", "`base`", "`large`", "a peer (its rows)", "another peer (its rows)"]
+    return table(titles, rows)
+
+
+def page(found: Entry) -> str:
+    """Return the tables of all sets, what is lost, and the paper's table."""
+    paired = [one for one in found["sets"] if _is_paired(one)]
+    rest = [one for one in found["sets"] if not _is_paired(one)]
+    digests = "; ".join(f"{name} {digest[:8]}" for name, digest in found["peers"].items())
+    parts = [
+        "## Where we lose",
+        "\n".join(_losses(found["sets"])),
+        "## On the same rows",
+        "Computed by `python -m benchmarks.peers` from outputs that other projects publish (clones "
+        f"of {digests}: digests of the files read). Differences are paired; in brackets, 95 % "
+        "intervals over documents. Bold: beyond chance.",
+        *(part for one in paired for part in _paired_set(one)),
+        "## Beside published figures",
+        "Theirs were not computed here; in brackets, their rows and the source.",
+        table(
+            ["set and label rule", "metric", "`base`", "`large`", "published by others", "mind"],
+            [_published_set(one) for one in rest],
+        ),
+        "## The paper's table",
+        *_paper(found["paper"]),
+    ]
+    return "\n\n".join(parts)
+
+
+def _is_paired(one: Entry) -> bool:
+    return any("less" in peer for peer in one["peers"])
+
+
+def _first(entries: Sequence[Entry], name: str) -> Entry:
+    return next(one for one in entries if one["peer"] == name)
+
+
+def _now(one: Entry, name: str) -> Entry:
+    """Return our figure on the weights in the package, or else on earlier ones."""
+    found = [entry for entry in one["ours"] if entry["method"] == name]
+    # A sample of the rows is not comparable with figures on all of them.
+    whole = [entry for entry in found if entry["rows"] == found[0]["rows"]]
+    return min(whole, key=lambda entry: entry["earlier"], default={"value": None, "earlier": False})
+
+
+def _limits(peer: Entry) -> list[str]:
+    return [text for text in (peer["rows"], peer.get("note")) if text]
+
+
+def _mark(entry: Entry) -> str:
+    return f", {EARLIER}" if entry["earlier"] else ""
+
+
+def _shown(entry: Entry) -> str:
+    return interval(Figure(entry["value"], entry.get("low"), entry.get("high")))
+
+
+def _less(entry: Entry) -> str:
+    text = gain(Figure(entry["value"], entry["low"], entry["high"]))
+    return f"**{text}**" if entry["low"] > 0 or entry["high"] < 0 else text
+
+
+def _paired_set(one: Entry) -> Iterator[str]:
+    yield f"### {one['title']}"
+    yield (
+        f"{one['metric'].capitalize() if one['metric'].islower() else one['metric']}, "
+        f"{one['rows']:,} rows, {one['rule']}. {one['note']} Outputs: {one['outputs']}."
+    )
+    rows = []
+    for entry in sorted(one["ours"], key=lambda entry: entry["earlier"]):
+        some = f", {entry['rows']:,} rows" if entry["rows"] != one["rows"] else ""
+        name = f"{NAMES[entry['method']]}{_mark(entry)}{some}"
+        rows.append([name, _shown(entry), *[NONE] * len(VERIFIERS)])
+    for peer in one["peers"]:
+        less = peer.get("less", {})
+        name = peer["peer"] + ("" if less else f" (published, {peer['source']})")
+        cells = [_less(less[verifier]) if verifier in less else NONE for verifier in VERIFIERS]
+        rows.append([name, _shown(peer), *cells])
+    compared = {entry["method"]: entry["earlier"] for entry in reversed(one["ours"])}
+    titles = [
+        f"`{name}`{f' ({EARLIER})' if compared.get(name) else ''} less it" for name in VERIFIERS
+    ]
+    yield table(["detector", one["metric"], *titles], rows)
+
+
+def _published_set(one: Entry) -> list[str]:
+    ours = [_now(one, name) for name in VERIFIERS]
+    cells = [_shown(entry) + _mark(entry) for entry in ours]
+    groups = groupby(one["peers"], lambda peer: (peer["rows"], _origin(one, peer)))
+    peers = [
+        ", ".join(f"{peer['peer']} {peer['value']:.3f}" for peer in group)
+        + f" ({', '.join(filter(None, origin))})"
+        for origin, group in groups
+    ]
+    count = next((entry["rows"] for entry in ours if entry.get("rows")), 0)
+    title = f"{one['title']}, {count:,} rows: {one['rule']}"
+    return [title, one["metric"], *cells, "; ".join(peers) or NONE, one["note"]]
+
+
+def _origin(one: Entry, peer: Entry) -> str:
+    return ", ".join(filter(None, [peer.get("source") or one.get("outputs"), peer.get("note")]))
+
+
+def _losses(sets: Sequence[Entry]) -> Iterator[str]:
+    """Yield a line for each set where a peer has a higher figure than ours."""
+    for one in sets:
+        said = []
+        for name in VERIFIERS:
+            ours = _now(one, name)
+            if ours["value"] is None:
+                continue
+            higher = [
+                peer["peer"] + certain
+                for peer in one["peers"]
+                if (certain := _certainly(one, peer, name)) or peer["value"] > ours["value"]
+            ]
+            if higher:
+                value = f"{ours['value']:.3f}{_mark(ours)}"
+                said.append(f"above `{name}` ({value}): {'; '.join(higher)}")
+        if said:
+            yield f"- **{one['title']}**, {one['metric']}, {'. '.join(said)}."
+
+
+def _certainly(one: Entry, peer: Entry, name: str) -> str:
+    """Return a remark if a peer is better than ours by more than chance, or an empty text."""
+    if peer.get("less", {}).get(name, {}).get("high", 0) >= 0:
+        return ""
+    compared = next(entry for entry in one["ours"] if entry["method"] == name)
+    return f" (beyond chance{f' with {EARLIER}' if compared['earlier'] else ''})"
+
+
+def _paper(lines: Sequence[Entry]) -> Iterator[str]:
+    yield (
+        "F1 / precision / recall of the hallucinated class at 0.5: the paper's numbers; its "
+        "methods with the models that we have, Qwen2.5-Coder and all-MiniLM-L6-v2; ours. In brackets: our "
+        "rows."
+    )
+    rows = []
+    for line in lines:
+        name = line["method"] if line["of"] == "published" else f"here: {line['method']}"
+        if line["of"] == "report":
+            name = f"here: halldetect, verifier {line['method']}, weights in the package"
+        rows.append([name, *(_triple(line.get(key)) for key in DATASETS)])
+    yield table(["method", *DATASETS.values()], rows)
+    yield (
+        "Not available here: Llama-3.1-8B, Gemma-2-9B, Nous-Hermes-2-Mistral-7B, DeBERTa-v3-large "
+        "and Qwen's embedding model (their loading is tested on tiny models of the same kind), the "
+        "transcripts of TofuEval, and the articles of FalseSum. The paper does not say how its "
+        "hallucinated answers to PubMedQA were made; ours are edits by rule, so the two columns "
+        "are of different rows."
+    )
+
+
+def _triple(cells: Sequence[float | None] | None) -> str:
+    if cells is None:
+        return NONE
+    shown = " / ".join(number(cell) for cell in cells[:3])
+    return f"{shown} ({cells[3]})" if len(cells) > 3 else shown
