@@ -19,7 +19,7 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -37,25 +37,12 @@ from halldetect_bench.datasets.peer_outputs import (
 )
 from halldetect_bench.predictions import read_all, row_digest
 from halldetect_bench.registry import load_dataset
-from halldetect_bench.stats.evidence import Evidence, model_of
-from halldetect_bench.stats.method_labels import model_name
-from halldetect_bench.stats.resampling import (
-    COMPARED,
-    Rows,
-    draw_documents,
-    figure,
-    figures,
-    mean,
-    rank_correlation,
-)
+from halldetect_bench.stats import resampling
+from halldetect_bench.stats.evidence import Evidence
 from halldetect_bench.stats.selection import Settings, read_settings
-
-if TYPE_CHECKING:
-    from halldetect_bench.stats.resampling import Values
 
 HERE = Path(__file__).parent
 VERIFIERS = ("base", "large")
-RANKS = "Spearman"
 # The paper's metrics and datasets that we have; its methods, and ours, in the order of its table.
 SHOWN = ("F1", "precision", "recall")
 PAPER_DATASETS = ("qags-cnndm", "pubmedqa")
@@ -74,25 +61,15 @@ class Ours:
         self.reports = {name: json.loads(file.read_bytes()) for name, file in files.items()}
         self.digests = {f"{name}/report.json": digest_of(file) for name, file in files.items()}
         self.digests["bench"] = digest_of_results(bench)
-        self.earlier = self.earlier_of(settings)
-        papers = {
-            model_name(model_of(header.method, "extractor")): label
-            for label, header in self.evidence.headers.items()
-            if header.method["name"] == "paper"
-        }
+        self.earlier = earlier_of(settings)
+        papers = (one for one in self.evidence.methods if one.startswith("paper"))
         self.labels = {
             "base": self.evidence.reference,
             "large": self.evidence.find("halldetect", "large"),
-            "paper": papers.get(PAPER_EXTRACTOR),
+            "paper": next((one for one in papers if PAPER_EXTRACTOR in one), None),
         }
 
-    @staticmethod
-    def earlier_of(settings: Settings) -> set[str]:
-        """Return the verifiers whose predictions are of other weights than those in the package."""
-        shipped, used = settings.shipped, settings.weights
-        return {name for name, digest in shipped.items() if digest not in used.get(name, (digest,))}
-
-    def scores(self, dataset: str) -> dict[str, dict[str, float]]:
+    def scores(self, dataset: str) -> Peers:
         """Return the scores of `base`, `large` and the paper's method on a dataset."""
         known = self.evidence.scores
         return {
@@ -103,22 +80,23 @@ class Ours:
 
     def reported(self, part: str, key: str, metric: str) -> list[dict[str, Any]]:
         """Return a figure of the reports on the weights in the package, with its rows."""
+        name = metric.replace(" ", "_").lower()
         found = []
-        for name, report in self.reports.items():
-            if (one := report[part].get(key)) is None:
-                continue
-            entry = {"value": round(counted(one)[0], 4)} if metric == "F1" else _stated(one, metric)
-            rows = one.get("rows") or sum(
-                part["rows"] for of, part in report["sentences"].items() if of.startswith(key)
-            )
-            found.append({"method": name, "earlier": False, "rows": rows} | entry)
+        for method, one in (
+            (method, report[part].get(key)) for method, report in self.reports.items()
+        ):
+            if one is not None:
+                value = round(counted(one)[0], 4) if metric == "F1" else one[name]
+                low, high = one.get(f"{name.partition('_')[0]}_interval", (None, None))
+                entry = {"method": method, "earlier": False, "rows": one.get("rows")}
+                found.append(entry | {"value": value, "low": low, "high": high})
         return found
 
 
-def _stated(one: dict[str, Any], metric: str) -> dict[str, Any]:
-    name = metric.replace(" ", "_").lower()
-    low, high = one.get(f"{name.partition('_')[0]}_interval", (None, None))
-    return {"value": one[name], "low": low, "high": high}
+def earlier_of(settings: Settings) -> set[str]:
+    """Return the verifiers whose predictions are of other weights than those in the package."""
+    shipped, used = settings.shipped, settings.weights
+    return {name for name, digest in shipped.items() if digest not in used.get(name, (digest,))}
 
 
 def digest_of_results(bench: Path) -> str:
@@ -134,78 +112,76 @@ def counted(one: dict[str, Any]) -> tuple[float, float, float]:
     return 2 * found / (found + false + one["wrong"]), found / (found + false), one["recall"]
 
 
-def _entry(values: Values) -> dict[str, Any]:
+def _entry(values: resampling.Values) -> dict[str, Any]:
     """Return a figure with its interval, rounded."""
-    found = figure(values)
+    found = resampling.figure(values)
     return {name: round(getattr(found, name), 4) for name in ("value", "low", "high")}
 
 
-def on_rows(name: str, metric: str, rows: Sequence[Row], scores: Mapping[str, float]) -> Values:
+def on_rows(
+    name: str, metric: str, rows: Sequence[Row], scores: Mapping[str, float]
+) -> resampling.Values:
     """Return a metric of scores on rows, on every bootstrap sample of their documents."""
-    weights = draw_documents(name, [row.document for row in rows])
-    if metric == RANKS:
+    weights = resampling.draw_documents(name, [row.document for row in rows])
+    if metric == "Spearman":
         human = [-(row.score or 0.0) for row in rows]
-        return rank_correlation(human, [scores[row.id] for row in rows], weights)
+        return resampling.rank_correlation(human, [scores[row.id] for row in rows], weights)
     gold = np.array([bool(row.hallucinated) for row in rows])
-    return figures(Rows(tuple(row.id for row in rows), gold, weights), scores)[metric]
+    measured_rows = resampling.Rows(tuple(row.id for row in rows), gold, weights)
+    return resampling.figures(measured_rows, scores)[metric]
 
 
 def measured(
     name: str, metric: str, parts: Sequence[Sequence[Row]], ours: Ours, peers: Peers
-) -> Any:
+) -> dict[str, Any]:
     """Return the figures of all detectors on the rows that all scored: means over the parts.
 
     The paper's method scored a sample of the larger sets; its figure is on that sample.
     """
     scores = ours.scores(name)
-    paper = scores.pop("paper", {})
     systems = {**scores, **peers}
-    known = set.intersection(*(set(one) for one in systems.values()))
+    known = set.intersection(*(set(one) for of, one in systems.items() if of != "paper"))
 
-    def figures_of(one: Mapping[str, float], rows: set[str]) -> Values:
-        kept = [[row for row in part if row.id in rows] for part in parts]
-        return mean([on_rows(f"{name}{at}", metric, part, one) for at, part in enumerate(kept)])
+    def values(scores: Mapping[str, float]) -> resampling.Values:
+        kept = [[row for row in part if row.id in known & scores.keys()] for part in parts]
+        found = [on_rows(f"{name}{at}", metric, part, scores) for at, part in enumerate(kept)]
+        return resampling.mean(found)
 
-    values = {system: figures_of(one, known) for system, one in systems.items()}
-    found = [
-        {"method": one, "earlier": one in ours.earlier, "rows": len(known)} | _entry(values[one])
-        for one in scores
-    ]
-    sample = known & set(paper)
-    if sample and len(parts) == 1:
-        earlier = {"method": "paper", "earlier": "base" in ours.earlier, "rows": len(sample)}
-        found.append(earlier | _entry(figures_of(paper, sample)))
+    figures = {of: values(one) for of, one in systems.items()}
+    origin = {of: {"earlier": ("base" if of == "paper" else of) in ours.earlier} for of in scores}
     return {
         "rows": len(known),
         "rows_sha256": digest_of_value(sorted(row_digest(row) for part in parts for row in part)),
-        "ours": found,
-        "peers": [
-            {"peer": peer, "rows": SAME} | _entry(values[peer])
-            | {"less": {one: _entry(values[one] - values[peer]) for one in scores}}
-            for peer in peers
+        "ours": [
+            {"method": of, **origin[of], "rows": len(known & one.keys()), **_entry(figures[of])}
+            for of, one in scores.items()
         ],
-    }  # fmt: skip
+        "peers": [
+            {"peer": of, "rows": SAME, **_entry(figures[of])}
+            | {"less": {one: _entry(figures[one] - figures[of]) for one in VERIFIERS}}
+            for of in peers
+        ],
+    }
 
 
 def compare(one: dict[str, Any], data: Path, clones: Clones, ours: Ours) -> dict[str, Any]:
     """Return a set of `peers.toml` with our figures and those of the peers."""
-    name, metric, published = one["name"], one["metric"], one.pop("published", [])
+    name, metric = one["name"], one["metric"]
+    published, names = one.pop("published", []), one.pop("names", {})
     if "report" in one:
         part, key = one.pop("report")
         return {**one, "ours": ours.reported(part, key, metric), "peers": published}
-    parts = (
-        [f"summedits-{domain}" for domain in SUMMEDITS_DOMAINS] if name == "summedits" else [name]
-    )
-    rows = [load_dataset(part, data).rows for part in parts]
-    peers: Peers = {}
-    if name in OUTPUTS:
-        peers = OUTPUTS[name](clones, one["outputs"], rows[0])
-    elif "outputs" in one:
-        published = summedits_table(clones, one["outputs"])
-    found = measured(name, metric, rows, ours, peers)
-    if metric in COMPARED and len(parts) == 1:
-        reported = ours.reported("responses", name, metric)
+    if name != "summedits":
+        rows = [load_dataset(name, data).rows]
+        read = OUTPUTS.get(name)
+        peers = read(clones, one["outputs"], names, rows[0]) if read else {}
+        found = measured(name, metric, rows, ours, peers)
+        reported = ours.reported("responses", name, metric) if metric in resampling.METRICS else []
         found["ours"] += [now for now in reported if now["method"] in ours.earlier]
+    else:
+        rows = [load_dataset(f"{name}-{domain}", data).rows for domain in SUMMEDITS_DOMAINS]
+        found = measured(name, metric, rows, ours, {})
+        published = summedits_table(clones, one["outputs"], names)
     ranked = sorted([*found["peers"], *published], key=lambda peer: -peer["value"])
     return {**one, **found, "peers": ranked}
 
@@ -244,12 +220,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     listed = tomllib.loads((HERE / "peers.toml").read_text(encoding="utf-8"))
     ours, clones = Ours(options.bench), Clones(options.peers)
     sets = [compare(one, options.data, clones, ours) for one in listed["set"]]
-    found = {
-        "results": ours.digests,
-        "peers": clones.digests,
-        "sets": sets,
-        "paper": paper_table(ours, listed["paper"]),
-    }
+    found = {"results": ours.digests, "peers": clones.digests, "sets": sets}
+    found["paper"] = paper_table(ours, listed["paper"])
     options.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

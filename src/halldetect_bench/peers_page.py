@@ -43,7 +43,7 @@ def readme_table(found: Entry) -> str:
             peers = [_first(one["peers"], name) for name in one["readme"]]
             title = f"{one['title']}, {ours[0]['rows']:,} rows"
             shown = [
-                f"{peer['peer']}: {peer['value']:.3f} ({', '.join(_limits(peer))})"
+                f"{peer['peer']}: {peer['value']:.3f} ({_limits(peer, 'rows', 'note')})"
                 for peer in peers
             ]
             cells = [f"{entry['value']:.3f}{_mark(entry)}" for entry in ours]
@@ -93,8 +93,8 @@ def _now(one: Entry, name: str) -> Entry:
     return min(whole, key=lambda entry: entry["earlier"], default={"value": None, "earlier": False})
 
 
-def _limits(peer: Entry) -> list[str]:
-    return [text for text in (peer["rows"], peer.get("note")) if text]
+def _limits(peer: Entry, *keys: str) -> str:
+    return ", ".join(filter(None, (peer.get(key) for key in keys)))
 
 
 def _mark(entry: Entry) -> str:
@@ -136,19 +136,20 @@ def _paired_set(one: Entry) -> Iterator[str]:
 def _published_set(one: Entry) -> list[str]:
     ours = [_now(one, name) for name in VERIFIERS]
     cells = [_shown(entry) + _mark(entry) for entry in ours]
-    groups = groupby(one["peers"], lambda peer: (peer["rows"], _origin(one, peer)))
+    stated = {"source": one.get("outputs")}
+    groups = groupby(one["peers"], lambda peer: _limits(stated | peer, "rows", "source", "note"))
     peers = [
-        ", ".join(f"{peer['peer']} {peer['value']:.3f}" for peer in group)
-        + f" ({', '.join(filter(None, origin))})"
-        for origin, group in groups
+        ", ".join(f"{peer['peer']} {peer['value']:.3f}" for peer in group) + f" ({limits})"
+        for limits, group in groups
     ]
-    count = next((entry["rows"] for entry in ours if entry.get("rows")), 0)
-    title = f"{one['title']}, {count:,} rows: {one['rule']}"
-    return [title, one["metric"], *cells, "; ".join(peers) or NONE, one["note"]]
-
-
-def _origin(one: Entry, peer: Entry) -> str:
-    return ", ".join(filter(None, [peer.get("source") or one.get("outputs"), peer.get("note")]))
+    rows = f", {ours[0]['rows']:,} rows" if ours[0].get("rows") else ""
+    return [
+        f"{one['title']}{rows}: {one['rule']}",
+        one["metric"],
+        *cells,
+        "; ".join(peers) or NONE,
+        one["note"],
+    ]
 
 
 def _losses(sets: Sequence[Entry]) -> Iterator[str]:
@@ -182,8 +183,8 @@ def _certainly(one: Entry, peer: Entry, name: str) -> str:
 def _paper(lines: Sequence[Entry]) -> Iterator[str]:
     yield (
         "F1 / precision / recall of the hallucinated class at 0.5: the paper's numbers; its "
-        "methods with the models that we have, Qwen2.5-Coder and all-MiniLM-L6-v2; ours. In brackets: our "
-        "rows."
+        "methods with the models that we have, Qwen2.5-Coder and all-MiniLM-L6-v2; ours. In "
+        "brackets: our rows."
     )
     rows = []
     for line in lines:

@@ -11,16 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.peers import HERE, VERIFIERS, Ours, counted, digest_of_results, measured, on_rows
+from benchmarks.peers import (
+    HERE,
+    VERIFIERS,
+    counted,
+    digest_of_results,
+    earlier_of,
+    measured,
+    on_rows,
+)
 from halldetect.errors import InputError
 from halldetect.models.integrity import digest_of
 from halldetect_bench.datasets.edited_texts import SUMMEDITS_DOMAINS
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.datasets.peer_outputs import (
-    DIALSUMMEVAL,
-    FAITHBENCH,
     OUTPUTS,
-    STORYSUMM,
     Clones,
     summedits_table,
 )
@@ -29,6 +34,8 @@ from halldetect_bench.stats.resampling import rank_correlation
 from halldetect_bench.stats.selection import read_settings
 
 RESULTS = HERE / "results"
+LISTED = tomllib.loads((HERE / "peers.toml").read_text(encoding="utf-8"))
+NAMES = {one["name"]: one["names"] for one in LISTED["set"] if "names" in one}
 STORED = read_peers(RESULTS / "peers.json")
 
 
@@ -43,14 +50,14 @@ def write(root: Path, name: str, text: str) -> None:
 
 
 def test_faithbench_is_matched_by_its_texts(tmp_path: Path) -> None:
-    told = dict.fromkeys(FAITHBENCH, 1) | {"hhem-2.1": 0.25, "true_nli": None}
+    told = dict.fromkeys(NAMES["faithbench"], 1) | {"hhem-2.1": 0.25, "true_nli": None}
     sample = {"source": "Source 2. ", "summary": " R2.", "metadata": told}
     for batch in range(1, 17):
         text = json.dumps({"samples": [sample] if batch == 4 else []})
         write(tmp_path, f"FaithBench/data_for_release/batch_{batch}.json", text)
     rows = [row("1", "R1."), row("2", "R2.")]
     clones = Clones(tmp_path)
-    found = OUTPUTS["faithbench"](clones, "vectara/FaithBench", rows)
+    found = OUTPUTS["faithbench"](clones, "vectara/FaithBench", NAMES["faithbench"], rows)
     assert found["HHEM-2.1"] == {"2": 0.75}
     assert found["GPT-4o"] == {"2": 0}
     assert found["True-NLI, 11B"] == {}
@@ -58,11 +65,11 @@ def test_faithbench_is_matched_by_its_texts(tmp_path: Path) -> None:
 
 
 def test_storysumm_has_labels_or_scores(tmp_path: Path) -> None:
-    for file in STORYSUMM:
+    for file in NAMES["storysumm"]:
         one = {"probs": 0.25} if file in ("unieval", "alignscore-roberta-large") else {"label": 0}
         name = f"storysumm/evaluators/predicted_labels/{file}.json"
         write(tmp_path, name, json.dumps({"a": {**one, "more": []}}))
-    found = OUTPUTS["storysumm"](Clones(tmp_path), "melaniesubbiah/storysumm", [])
+    found = OUTPUTS["storysumm"](Clones(tmp_path), "a/storysumm", NAMES["storysumm"], [])
     assert (found["UniEval"], found["Mixtral"]) == ({"a": 0.75}, {"a": 1})
 
 
@@ -70,22 +77,22 @@ def test_unieval_must_have_our_summaries(tmp_path: Path) -> None:
     told = [{"system_output": "it is , so .", "predict_scores": {"consistency": 0.75}}]
     name = "UniEval/reproduce/unieval_predict/fact/qags_cnndm_result.json"
     write(tmp_path, name, json.dumps(told))
-    read = OUTPUTS["qags-cnndm"]
-    found = read(Clones(tmp_path), "maszhongming/UniEval", [row("7", "It is, so.")])
+    read, names = OUTPUTS["qags-cnndm"], NAMES["qags-cnndm"]
+    found = read(Clones(tmp_path), "a/UniEval", names, [row("7", "It is, so.")])
     assert found == {"UniEval": {"7": 0.25}}
     with pytest.raises(InputError, match="not those of the dataset"):
-        read(Clones(tmp_path), "maszhongming/UniEval", [row("7", "It is not.")])
+        read(Clones(tmp_path), "a/UniEval", names, [row("7", "It is not.")])
     with pytest.raises(InputError, match=r"clone github.com/vectara/FaithBench"):
-        OUTPUTS["faithbench"](Clones(tmp_path), "vectara/FaithBench", [])
+        OUTPUTS["faithbench"](Clones(tmp_path), "vectara/FaithBench", {}, [])
 
 
 def test_dialsummeval_is_matched_by_summary_and_system(tmp_path: Path) -> None:
     folder = "DialSummEval/reproduce/analysis/models_eval_new/A"
     write(tmp_path, f"{folder}/summs.txt", "second one .\nfirst one .\n")
-    for file, (column, _) in DIALSUMMEVAL.items():
-        write(tmp_path, f"{folder}/{file}.csv", f"{column}\n0.5\n-2\n")
+    for column in NAMES["dialsummeval"]:
+        write(tmp_path, f"{folder}/{column.partition('_')[0]}.csv", f"{column}\n0.5\n-2\n")
     rows = [row("10/A", "First one."), row("11/A", "Second one.")]
-    found = OUTPUTS["dialsummeval"](Clones(tmp_path), "kite99520/DialSummEval", rows)
+    found = OUTPUTS["dialsummeval"](Clones(tmp_path), "a/DialSummEval", NAMES["dialsummeval"], rows)
     assert found["FEQA"] == {"10/A": 2.0, "11/A": -0.5}
 
 
@@ -95,12 +102,12 @@ def test_the_table_of_summedits_is_averaged_over_our_domains(tmp_path: Path) -> 
         "Bill Sum",
         *(one.replace("_", " ").title() for one in SUMMEDITS_DOMAINS),
     ]
-    models = ("Human Perf.", "GPT4", "Gemini-pro", "Claudev21", "CGPT", "QAFactEval", "SummaCConv")
+    models = NAMES["summedits"]
     lines = [titles, ["---"] * len(titles)]
     lines += [[model, "10", *(["60"] * 7), "68"] for model in models]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     write(tmp_path, "factualNLG/README.md", f"# SummEdits\n\n{text}\n")
-    found = summedits_table(Clones(tmp_path), "salesforce/factualNLG")
+    found = summedits_table(Clones(tmp_path), "a/factualNLG", models)
     assert found[1] == {"peer": "GPT-4", "value": 0.61, "rows": "the same rows"}
 
 
@@ -182,16 +189,15 @@ def test_the_stored_figures_are_of_the_stored_results() -> None:
     for one in STORED["sets"]:
         if "rows" in one:
             known = {entry["method"]: entry["earlier"] for entry in reversed(one["ours"])}
-            assert {name for name in VERIFIERS if known[name]} == Ours.earlier_of(settings), again
+            assert {name for name in VERIFIERS if known[name]} == earlier_of(settings), again
 
 
 def test_the_stored_file_has_what_is_listed() -> None:
-    listed = tomllib.loads((HERE / "peers.toml").read_text(encoding="utf-8"))
     again = "run `python -m benchmarks.peers` again"
-    assert [one["name"] for one in listed["set"]] == [one["name"] for one in STORED["sets"]]
-    for one, stored in zip(listed["set"], STORED["sets"], strict=True):
+    assert [one["name"] for one in LISTED["set"]] == [one["name"] for one in STORED["sets"]]
+    for one, stored in zip(LISTED["set"], STORED["sets"], strict=True):
         assert all(peer in stored["peers"] for peer in one.get("published", ())), again
-        keys = one.keys() - {"published", "report"}
+        keys = one.keys() - {"published", "report", "names"}
         assert {key: one[key] for key in keys} == {key: stored[key] for key in keys}, again
-    theirs = [{**one, "of": "published"} for one in listed["paper"]]
+    theirs = [{**one, "of": "published"} for one in LISTED["paper"]]
     assert STORED["paper"][: len(theirs)] == theirs, again

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -19,29 +19,8 @@ from halldetect_bench.datasets.labelled_rows import Row
 # The scores by the name of a detector, then by the id of a row; higher is more hallucinated.
 Peers = dict[str, dict[str, float]]
 SAME = "the same rows"
-# Names of detectors in the metadata of FaithBench, the files of StorySumm and DialSummEval, and
-# the table of SummEdits.
-FAITHBENCH = {
-    "gpt_4o": "GPT-4o", "gpt-4-turbo": "GPT-4-turbo", "gpt-3.5-turbo": "GPT-3.5-turbo",
-    "hhem-2.1": "HHEM-2.1", "hhem-2.1-english": "HHEM-2.1, English", "hhemv1": "HHEM-1.0",
-    "trueteacher": "TrueTeacher, 11B", "true_nli": "True-NLI, 11B",
-}  # fmt: skip
-STORYSUMM = {
-    "fables-gpt-4-turbo-preview": "FABLES with GPT-4-turbo", "mixtral/justquestion": "Mixtral",
-    "gpt-4-0125-preview/justquestion": "GPT-4-turbo",
-    "claude-3-opus-20240229/justquestion": "Claude-3-opus",
-    "minicheck-flan-t5-large": "MiniCheck-FT5, 0.8B", "alignscore-roberta-large": "AlignScore",
-    "unieval": "UniEval",
-}  # fmt: skip
-DIALSUMMEVAL = {
-    "questeval": ("questeval", "QuestEval"), "bartscore": ("bartscore_s_h", "BARTScore, s to h"),
-    "dae": ("dae", "DAE"), "factcc": ("factcc_cls", "FactCC"), "feqa": ("feqa_score", "FEQA"),
-}  # fmt: skip
-SUMMEDITS = {
-    "Human Perf.": "people", "GPT4": "GPT-4", "Gemini-pro": "Gemini-pro",
-    "Claudev21": "Claude-2.1", "CGPT": "ChatGPT", "QAFactEval": "QAFactEval",
-    "SummaCConv": "SummaC-Conv",
-}  # fmt: skip
+# The names of detectors by their names in the files of a repository.
+Names = Mapping[str, str]
 
 
 class Clones:
@@ -72,48 +51,53 @@ def digest_of_value(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
-def faithbench(clones: Clones, name: str, rows: Sequence[Row]) -> Peers:
+def faithbench(clones: Clones, name: str, names: Names, rows: Sequence[Row]) -> Peers:
     """Return what FaithBench's own detectors said, by the texts of a row."""
     ids = {(str(row.source).strip(), row.response): row.id for row in rows}
-    found: Peers = {title: {} for title in FAITHBENCH.values()}
+    found: Peers = {title: {} for title in names.values()}
     for batch in (*range(1, 13), *range(14, 17)):
         text = clones.text(name, f"data_for_release/batch_{batch}.json")
         for sample in json.loads(text)["samples"]:
             row = ids[sample["source"].strip(), sample["summary"].strip()]
-            for field, title in FAITHBENCH.items():
+            for field, title in names.items():
                 if (value := sample["metadata"][field]) is not None:
                     found[title][row] = 1 - value
     return found
 
 
-def storysumm(clones: Clones, name: str, rows: Sequence[Row]) -> Peers:
+def storysumm(clones: Clones, name: str, names: Names, rows: Sequence[Row]) -> Peers:
     """Return the labels of detectors on StorySumm, or their scores where there is no label."""
     found: Peers = {}
-    for file, title in STORYSUMM.items():
+    for file, title in names.items():
         told = json.loads(clones.text(name, f"evaluators/predicted_labels/{file}.json"))
         label = "label" if "label" in next(iter(told.values())) else "probs"
         found[title] = {row: 1 - one[label] for row, one in told.items()}
     return found
 
 
-def unieval(clones: Clones, name: str, rows: Sequence[Row]) -> Peers:
+def unieval(clones: Clones, name: str, names: Names, rows: Sequence[Row]) -> Peers:
     """Return UniEval's scores on QAGS-CNN/DM, which are in the order of the dataset."""
     told = json.loads(clones.text(name, "reproduce/unieval_predict/fact/qags_cnndm_result.json"))
     if [_letters(one["system_output"]) for one in told] != [_letters(row.response) for row in rows]:
         raise InputError(f"the summaries of {name} are not those of the dataset")
     pairs = zip(rows, told, strict=True)
-    return {"UniEval": {row.id: 1 - one["predict_scores"]["consistency"] for row, one in pairs}}
+    return {
+        names["consistency"]: {
+            row.id: 1 - one["predict_scores"]["consistency"] for row, one in pairs
+        }
+    }
 
 
-def dialsummeval(clones: Clones, name: str, rows: Sequence[Row]) -> Peers:
+def dialsummeval(clones: Clones, name: str, names: Names, rows: Sequence[Row]) -> Peers:
     """Return the metrics of DialSummEval, one file for each system; summaries name the rows."""
-    found: Peers = {title: {} for _, title in DIALSUMMEVAL.values()}
+    found: Peers = {title: {} for title in names.values()}
     for system in sorted({row.id.rpartition("/")[2] for row in rows}):
         folder = f"reproduce/analysis/models_eval_new/{system}"
         ids = {_letters(row.response): row.id for row in rows if row.id.endswith(f"/{system}")}
         lines = clones.text(name, f"{folder}/summs.txt").splitlines()
-        for file, (column, title) in DIALSUMMEVAL.items():
-            table = csv.DictReader(clones.text(name, f"{folder}/{file}.csv").splitlines())
+        for column, title in names.items():
+            file = f"{folder}/{column.partition('_')[0]}.csv"
+            table = csv.DictReader(clones.text(name, file).splitlines())
             for line, one in zip(lines, table, strict=True):
                 found[title][ids[_letters(line)]] = -float(one[column])
     return found
@@ -123,7 +107,7 @@ def _letters(text: str) -> str:
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
-OUTPUTS: dict[str, Callable[[Clones, str, Sequence[Row]], Peers]] = {
+OUTPUTS: dict[str, Callable[[Clones, str, Names, Sequence[Row]], Peers]] = {
     "faithbench": faithbench,
     "storysumm": storysumm,
     "qags-cnndm": unieval,
@@ -131,7 +115,7 @@ OUTPUTS: dict[str, Callable[[Clones, str, Sequence[Row]], Peers]] = {
 }
 
 
-def summedits_table(clones: Clones, name: str) -> list[dict[str, Any]]:
+def summedits_table(clones: Clones, name: str, names: Names) -> list[dict[str, Any]]:
     """Return the means over our domains of the table that SummEdits' publishers keep."""
     lines = re.findall(r"^\|(.+)\|$", clones.text(name, "README.md"), re.MULTILINE)
     table = [[cell.strip() for cell in line.split("|")] for line in lines]
@@ -140,5 +124,5 @@ def summedits_table(clones: Clones, name: str) -> list[dict[str, Any]]:
     means = {line[0]: fmean([float(line[at]) for at in columns]) for line in table[2:]}
     return [
         {"peer": title, "value": round(means[row] / 100, 4), "rows": SAME}
-        for row, title in SUMMEDITS.items()
+        for row, title in names.items()
     ]

@@ -133,8 +133,9 @@ def rank_correlation(
 def _ranks(values: Values) -> Values:
     """Return the ranks of values, less their mean."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    found: Values = (np.cumsum(count) - (count - 1) / 2)[place]
-    return found - found.mean()
+    ranks = (np.cumsum(count) - (count - 1) / 2)[place]
+    found: Values = ranks - ranks.mean()
+    return found
 
 
 def _share(part: Values, whole: Values) -> Values:
