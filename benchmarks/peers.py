@@ -7,8 +7,8 @@
 DATA holds the datasets as for `halldetect bench run`. PEERS holds clones of the repositories with
 the outputs of other detectors, each in a folder of its own name: `vectara/FaithBench`,
 `melaniesubbiah/storysumm`, `maszhongming/UniEval`, `kite99520/DialSummEval` and
-`salesforce/factualNLG`. Ours come from stored results: the predictions in `--bench`, and
-`base/report.json` and `large/report.json` beside it. `benchmarks/peers.toml` has the sets and the
+`salesforce/factualNLG`. Ours come from `benchmarks/results`: predictions by row in `bench`, and
+figures in `base/report.json` and `large/report.json`. `benchmarks/peers.toml` has the sets and the
 figures that others published. The file has figures and digests, no text of a dataset or a peer.
 """
 
@@ -39,9 +39,10 @@ from halldetect_bench.predictions import read_all, row_digest
 from halldetect_bench.registry import load_dataset
 from halldetect_bench.stats import resampling
 from halldetect_bench.stats.evidence import Evidence
-from halldetect_bench.stats.selection import Settings, read_settings
+from halldetect_bench.stats.selection import read_settings
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results"
 VERIFIERS = ("base", "large")
 # The paper's metrics and datasets that we have; its methods, and ours, in the order of its table.
 SHOWN = ("F1", "precision", "recall")
@@ -52,16 +53,17 @@ PAPER_METHODS = ("embedding", "nli-only", "llm-cot", "selfcheck", "paper", "hall
 class Ours:
     """Our stored results: predictions by row, and reports on the weights in the package."""
 
-    def __init__(self, bench: Path) -> None:
+    def __init__(self) -> None:
+        bench, selfcheck = RESULTS / "bench", RESULTS / "selfcheck"
         settings = read_settings(bench)
         self.evidence = Evidence(read_all(bench), settings)
-        beside = bench.parent / "selfcheck"
-        self.selfcheck = Evidence(read_all(beside), read_settings(beside))
-        files = {name: bench.parent / name / "report.json" for name in VERIFIERS}
+        self.selfcheck = Evidence(read_all(selfcheck), read_settings(selfcheck))
+        files = {name: RESULTS / name / "report.json" for name in VERIFIERS}
         self.reports = {name: json.loads(file.read_bytes()) for name, file in files.items()}
         self.digests = {f"{name}/report.json": digest_of(file) for name, file in files.items()}
         self.digests["bench"] = digest_of_results(bench)
-        self.earlier = earlier_of(settings)
+        # Verifiers whose predictions are of other weights than those in the package.
+        self.earlier = settings.newer.keys()
         papers = (one for one in self.evidence.methods if one.startswith("paper"))
         self.labels = {
             "base": self.evidence.reference,
@@ -91,12 +93,6 @@ class Ours:
                 entry = {"method": method, "earlier": False, "rows": one.get("rows")}
                 found.append(entry | {"value": value, "low": low, "high": high})
         return found
-
-
-def earlier_of(settings: Settings) -> set[str]:
-    """Return the verifiers whose predictions are of other weights than those in the package."""
-    shipped, used = settings.shipped, settings.weights
-    return {name for name, digest in shipped.items() if digest not in used.get(name, (digest,))}
 
 
 def digest_of_results(bench: Path) -> str:
@@ -214,11 +210,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("peers", type=Path)
-    parser.add_argument("--bench", type=Path, default=HERE / "results" / "bench")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "peers.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "peers.json")
     options = parser.parse_args(arguments)
     listed = tomllib.loads((HERE / "peers.toml").read_text(encoding="utf-8"))
-    ours, clones = Ours(options.bench), Clones(options.peers)
+    ours, clones = Ours(), Clones(options.peers)
     sets = [compare(one, options.data, clones, ours) for one in listed["set"]]
     found = {"results": ours.digests, "peers": clones.digests, "sets": sets}
     found["paper"] = paper_table(ours, listed["paper"])

@@ -29,7 +29,7 @@ EARLIER = "earlier weights"
 def read_peers(path: Path) -> Entry:
     """Return the content of a file of `benchmarks.peers`."""
     found: Entry = read_json(path)
-    if not isinstance(found, dict) or found.keys() < {"sets", "peers", "paper"}:
+    if not isinstance(found, dict) or not {"sets", "peers", "paper"} <= found.keys():
         raise InputError(f"{path} is not a file of `python -m benchmarks.peers`")
     return found
 
@@ -40,11 +40,12 @@ def readme_table(found: Entry) -> str:
     for one in found["sets"]:
         if "readme" in one:
             ours = [_now(one, name) for name in VERIFIERS]
-            peers = [_first(one["peers"], name) for name in one["readme"]]
+            # A peer may have further figures on other rows.
+            known = {peer["peer"]: peer for peer in reversed(one["peers"])}
             title = f"{one['title']}, {ours[0]['rows']:,} rows"
             shown = [
-                f"{peer['peer']}: {peer['value']:.3f} ({_limits(peer, 'rows', 'note')})"
-                for peer in peers
+                f"{name}: {known[name]['value']:.3f} ({_limits(known[name], 'rows', 'note')})"
+                for name in one["readme"]
             ]
             cells = [f"{entry['value']:.3f}{_mark(entry)}" for entry in ours]
             rows.append([title, one["metric"], *cells, *shown])
@@ -54,8 +55,8 @@ def readme_table(found: Entry) -> str:
 
 def page(found: Entry) -> str:
     """Return the tables of all sets, what is lost, and the paper's table."""
-    paired = [one for one in found["sets"] if _is_paired(one)]
-    rest = [one for one in found["sets"] if not _is_paired(one)]
+    paired = [one for one in found["sets"] if any("less" in peer for peer in one["peers"])]
+    rest = [one for one in found["sets"] if one not in paired]
     digests = "; ".join(f"{name} {digest[:8]}" for name, digest in found["peers"].items())
     parts = [
         "## Where we lose",
@@ -68,21 +69,13 @@ def page(found: Entry) -> str:
         "## Beside published figures",
         "Theirs were not computed here; in brackets, their rows and the source.",
         table(
-            ["set and label rule", "metric", "`base`", "`large`", "published by others", "mind"],
+            ["set and label rule", "metric", *NAMES.values(), "published by others", "mind"],
             [_published_set(one) for one in rest],
         ),
         "## The paper's table",
         *_paper(found["paper"]),
     ]
     return "\n\n".join(parts)
-
-
-def _is_paired(one: Entry) -> bool:
-    return any("less" in peer for peer in one["peers"])
-
-
-def _first(entries: Sequence[Entry], name: str) -> Entry:
-    return next(one for one in entries if one["peer"] == name)
 
 
 def _now(one: Entry, name: str) -> Entry:
@@ -99,6 +92,10 @@ def _limits(peer: Entry, *keys: str) -> str:
 
 def _mark(entry: Entry) -> str:
     return f", {EARLIER}" if entry["earlier"] else ""
+
+
+def _some(entry: Entry, rows: int | None) -> str:
+    return f", {entry['rows']:,} rows" if entry["rows"] not in (rows, None) else ""
 
 
 def _shown(entry: Entry) -> str:
@@ -118,8 +115,7 @@ def _paired_set(one: Entry) -> Iterator[str]:
     )
     rows = []
     for entry in sorted(one["ours"], key=lambda entry: entry["earlier"]):
-        some = f", {entry['rows']:,} rows" if entry["rows"] != one["rows"] else ""
-        name = f"{NAMES[entry['method']]}{_mark(entry)}{some}"
+        name = f"{NAMES[entry['method']]}{_mark(entry)}{_some(entry, one['rows'])}"
         rows.append([name, _shown(entry), *[NONE] * len(VERIFIERS)])
     for peer in one["peers"]:
         less = peer.get("less", {})
@@ -134,8 +130,11 @@ def _paired_set(one: Entry) -> Iterator[str]:
 
 
 def _published_set(one: Entry) -> list[str]:
-    ours = [_now(one, name) for name in VERIFIERS]
-    cells = [_shown(entry) + _mark(entry) for entry in ours]
+    ours = [_now(one, name) for name in NAMES]
+    cells = [
+        _shown(entry) + _mark(entry) + _some(entry, ours[0].get("rows")) if entry["value"] else NONE
+        for entry in ours
+    ]
     stated = {"source": one.get("outputs")}
     groups = groupby(one["peers"], lambda peer: _limits(stated | peer, "rows", "source", "note"))
     peers = [

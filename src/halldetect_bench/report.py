@@ -68,8 +68,7 @@ def newer_weights(settings: Settings) -> str:
     """Return a sentence on shipped weights that these results do not cover, or an empty text."""
     newer = [
         f"`{name}` {digest[:8]}, not {', '.join(one[:8] for one in settings.weights[name])}"
-        for name, digest in settings.shipped.items()
-        if digest not in settings.weights.get(name, (digest,))
+        for name, digest in settings.newer.items()
     ]
     if not newer:
         return ""
