@@ -4,12 +4,9 @@
     halldetect bench report benchmarks/results/bench -o docs --readme README.md \\
         --peers benchmarks/results/peers.json
 
-DATA holds the datasets as for `halldetect bench run`. PEERS holds clones of the repositories with
-the outputs of other detectors, each in a folder of its own name: `vectara/FaithBench`,
-`melaniesubbiah/storysumm`, `maszhongming/UniEval`, `kite99520/DialSummEval` and
-`salesforce/factualNLG`. Ours come from `benchmarks/results`: predictions by row in `bench`, and
-figures in `base/report.json` and `large/report.json`. `benchmarks/peers.toml` has the sets and the
-figures that others published. The file has figures and digests, no text of a dataset or a peer.
+PEERS holds clones of the repositories that `benchmarks/peers.toml` names; it also has what others
+published. Ours come from `benchmarks/results`: predictions by row in `bench`, figures in
+`base/report.json` and `large/report.json`. The file holds figures and digests, no texts.
 """
 
 from __future__ import annotations
@@ -27,14 +24,7 @@ from halldetect.config import PAPER_EXTRACTOR
 from halldetect.models.integrity import digest_of
 from halldetect_bench.datasets.edited_texts import SUMMEDITS_DOMAINS
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.datasets.peer_outputs import (
-    OUTPUTS,
-    SAME,
-    Clones,
-    Peers,
-    digest_of_value,
-    summedits_table,
-)
+from halldetect_bench.datasets.peer_outputs import OUTPUTS, Clones, Peers, json_digest, summedits
 from halldetect_bench.predictions import read_all, row_digest
 from halldetect_bench.registry import load_dataset
 from halldetect_bench.stats import resampling
@@ -98,7 +88,7 @@ class Ours:
 def digest_of_results(bench: Path) -> str:
     """Return the digest of the packed predictions in a folder of results."""
     files = sorted(bench.glob("*/*.xz"))
-    return digest_of_value([(str(one.relative_to(bench)), digest_of(one)) for one in files])
+    return json_digest([(str(one.relative_to(bench)), digest_of(one)) for one in files])
 
 
 def counted(one: dict[str, Any]) -> tuple[float, float, float]:
@@ -123,8 +113,8 @@ def on_rows(
         human = [-(row.score or 0.0) for row in rows]
         return resampling.rank_correlation(human, [scores[row.id] for row in rows], weights)
     gold = np.array([bool(row.hallucinated) for row in rows])
-    measured_rows = resampling.Rows(tuple(row.id for row in rows), gold, weights)
-    return resampling.figures(measured_rows, scores)[metric]
+    labelled = resampling.Rows(tuple(row.id for row in rows), gold, weights)
+    return resampling.figures(labelled, scores)[metric]
 
 
 def measured(
@@ -136,24 +126,25 @@ def measured(
     """
     scores = ours.scores(name)
     systems = {**scores, **peers}
-    known = set.intersection(*(set(one) for of, one in systems.items() if of != "paper"))
+    known = {row.id for part in parts for row in part}
+    known.intersection_update(*(one for of, one in systems.items() if of != "paper"))
 
-    def values(scores: Mapping[str, float]) -> resampling.Values:
-        kept = [[row for row in part if row.id in known & scores.keys()] for part in parts]
-        found = [on_rows(f"{name}{at}", metric, part, scores) for at, part in enumerate(kept)]
+    def values(one: Mapping[str, float]) -> resampling.Values:
+        kept = [[row for row in part if row.id in known and row.id in one] for part in parts]
+        found = [on_rows(f"{name}{at}", metric, part, one) for at, part in enumerate(kept)]
         return resampling.mean(found)
 
     figures = {of: values(one) for of, one in systems.items()}
     origin = {of: {"earlier": ("base" if of == "paper" else of) in ours.earlier} for of in scores}
     return {
         "rows": len(known),
-        "rows_sha256": digest_of_value(sorted(row_digest(row) for part in parts for row in part)),
+        "rows_sha256": json_digest(sorted(row_digest(row) for part in parts for row in part)),
         "ours": [
             {"method": of, **origin[of], "rows": len(known & one.keys()), **_entry(figures[of])}
             for of, one in scores.items()
         ],
         "peers": [
-            {"peer": of, "rows": SAME, **_entry(figures[of])}
+            {"peer": of, "rows": "the same rows", **_entry(figures[of])}
             | {"less": {one: _entry(figures[one] - figures[of]) for one in VERIFIERS}}
             for of in peers
         ],
@@ -167,17 +158,16 @@ def compare(one: dict[str, Any], data: Path, clones: Clones, ours: Ours) -> dict
     if "report" in one:
         part, key = one.pop("report")
         return {**one, "ours": ours.reported(part, key, metric), "peers": published}
-    if name != "summedits":
-        rows = [load_dataset(name, data).rows]
-        read = OUTPUTS.get(name)
-        peers = read(clones, one["outputs"], names, rows[0]) if read else {}
-        found = measured(name, metric, rows, ours, peers)
+    if name == "summedits":
+        parts = [load_dataset(f"{name}-{domain}", data).rows for domain in SUMMEDITS_DOMAINS]
+        found = measured(name, metric, parts, ours, {})
+        published = summedits(clones, one["outputs"], names)
+    else:
+        rows, read = load_dataset(name, data).rows, OUTPUTS.get(name)
+        peers = read(clones, one["outputs"], names, rows) if read else {}
+        found = measured(name, metric, [rows], ours, peers)
         reported = ours.reported("responses", name, metric) if metric in resampling.METRICS else []
         found["ours"] += [now for now in reported if now["method"] in ours.earlier]
-    else:
-        rows = [load_dataset(f"{name}-{domain}", data).rows for domain in SUMMEDITS_DOMAINS]
-        found = measured(name, metric, rows, ours, {})
-        published = summedits_table(clones, one["outputs"], names)
     ranked = sorted([*found["peers"], *published], key=lambda peer: -peer["value"])
     return {**one, **found, "peers": ranked}
 
@@ -187,17 +177,15 @@ def paper_table(ours: Ours, theirs: list[dict[str, Any]]) -> list[dict[str, Any]
     table = [{"of": "published", **one} for one in theirs]
     for name in PAPER_METHODS:
         evidence = ours.selfcheck if name == "selfcheck" else ours.evidence
-        labels = [one for one, header in evidence.headers.items() if header.method["name"] == name]
-        for label in labels:
-            if name == "halldetect" and label not in ours.labels.values():
-                continue
-            line: dict[str, Any] = {"of": name, "method": label}
-            for dataset in PAPER_DATASETS:
-                found = evidence.compare({dataset: evidence.scores[label].get(dataset, {})})
-                if found is not None:
-                    cells = [found.by_dataset[dataset][metric].value for metric in SHOWN]
-                    line[dataset] = [*(one and round(one, 4) for one in cells), found.rows]
-            table.append(line)
+        for label, header in evidence.headers.items():
+            is_ours = name != "halldetect" or label in ours.labels.values()
+            if header.method["name"] == name and is_ours:
+                line: dict[str, Any] = {"of": name, "method": label}
+                for dataset in PAPER_DATASETS:
+                    if found := evidence.compare({dataset: evidence.scores[label][dataset]}):
+                        cells = [found.by_dataset[dataset][metric].value for metric in SHOWN]
+                        line[dataset] = [*(one and round(one, 4) for one in cells), found.rows]
+                table.append(line)
     for name in sorted(ours.earlier):
         one = ours.reports[name]["responses"]["qags-cnndm"]
         cells = [*(round(value, 4) for value in counted(one)), one["rows"]]

@@ -26,7 +26,7 @@ from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.datasets.peer_outputs import (
     OUTPUTS,
     Clones,
-    summedits_table,
+    summedits,
 )
 from halldetect_bench.peers_page import page, read_peers, readme_table
 from halldetect_bench.stats.resampling import rank_correlation
@@ -106,7 +106,7 @@ def test_the_table_of_summedits_is_averaged_over_our_domains(tmp_path: Path) -> 
     lines += [[model, "10", *(["60"] * 7), "68"] for model in models]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     write(tmp_path, "factualNLG/README.md", f"# SummEdits\n\n{text}\n")
-    found = summedits_table(Clones(tmp_path), "a/factualNLG", models)
+    found = summedits(Clones(tmp_path), "a/factualNLG", models)
     assert found[1] == {"peer": "GPT-4", "value": 0.61, "rows": "the same rows"}
 
 

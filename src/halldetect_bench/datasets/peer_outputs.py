@@ -18,7 +18,6 @@ from halldetect_bench.datasets.labelled_rows import Row
 
 # The scores by the name of a detector, then by the id of a row; higher is more hallucinated.
 Peers = dict[str, dict[str, float]]
-SAME = "the same rows"
 # The names of detectors by their names in the files of a repository.
 Names = Mapping[str, str]
 
@@ -42,11 +41,11 @@ class Clones:
     def digests(self) -> dict[str, str]:
         """The digest of all files that were read, by repository."""
         return {
-            name: digest_of_value(sorted(read.items())) for name, read in sorted(self._read.items())
+            name: json_digest(sorted(read.items())) for name, read in sorted(self._read.items())
         }
 
 
-def digest_of_value(value: Any) -> str:
+def json_digest(value: Any) -> str:
     """Return the digest of a value as JSON."""
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
@@ -80,12 +79,8 @@ def unieval(clones: Clones, name: str, names: Names, rows: Sequence[Row]) -> Pee
     told = json.loads(clones.text(name, "reproduce/unieval_predict/fact/qags_cnndm_result.json"))
     if [_letters(one["system_output"]) for one in told] != [_letters(row.response) for row in rows]:
         raise InputError(f"the summaries of {name} are not those of the dataset")
-    pairs = zip(rows, told, strict=True)
-    return {
-        names["consistency"]: {
-            row.id: 1 - one["predict_scores"]["consistency"] for row, one in pairs
-        }
-    }
+    scores = [1 - one["predict_scores"]["consistency"] for one in told]
+    return {names["consistency"]: dict(zip((row.id for row in rows), scores, strict=True))}
 
 
 def dialsummeval(clones: Clones, name: str, names: Names, rows: Sequence[Row]) -> Peers:
@@ -115,7 +110,7 @@ OUTPUTS: dict[str, Callable[[Clones, str, Names, Sequence[Row]], Peers]] = {
 }
 
 
-def summedits_table(clones: Clones, name: str, names: Names) -> list[dict[str, Any]]:
+def summedits(clones: Clones, name: str, names: Names) -> list[dict[str, Any]]:
     """Return the means over our domains of the table that SummEdits' publishers keep."""
     lines = re.findall(r"^\|(.+)\|$", clones.text(name, "README.md"), re.MULTILINE)
     table = [[cell.strip() for cell in line.split("|")] for line in lines]
@@ -123,6 +118,6 @@ def summedits_table(clones: Clones, name: str, names: Names) -> list[dict[str, A
     columns = [places.index(_letters(domain)) for domain in SUMMEDITS_DOMAINS]
     means = {line[0]: fmean([float(line[at]) for at in columns]) for line in table[2:]}
     return [
-        {"peer": title, "value": round(means[row] / 100, 4), "rows": SAME}
+        {"peer": title, "value": round(means[row] / 100, 4), "rows": "the same rows"}
         for row, title in names.items()
     ]
