@@ -67,7 +67,8 @@ def page(found: Entry) -> str:
         "intervals over documents. Bold: beyond chance.",
         *(part for one in paired for part in _paired_set(one)),
         "## Beside published figures",
-        "Theirs were not computed here; in brackets, their rows and the source.",
+        "Theirs were not computed here; in brackets, their rows and the source. Our F1 is from the "
+        "counts in a report, without an interval.",
         table(
             ["set and label rule", "metric", *NAMES.values(), "published by others", "mind"],
             [_published_set(one) for one in rest],
