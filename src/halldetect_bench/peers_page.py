@@ -82,9 +82,7 @@ def page(found: Entry) -> str:
 def _now(one: Entry, name: str) -> Entry:
     """Return our figure on the weights in the package, or else on earlier ones."""
     found = [entry for entry in one["ours"] if entry["method"] == name]
-    # A sample of the rows is not comparable with figures on all of them.
-    whole = [entry for entry in found if entry["rows"] == found[0]["rows"]]
-    return min(whole, key=lambda entry: entry["earlier"], default={"value": None, "earlier": False})
+    return min(found, key=lambda entry: entry["earlier"], default={"value": None, "earlier": False})
 
 
 def _limits(peer: Entry, *keys: str) -> str:
@@ -96,7 +94,7 @@ def _mark(entry: Entry) -> str:
 
 
 def _some(entry: Entry, rows: int | None) -> str:
-    return f", {entry['rows']:,} rows" if entry["rows"] not in (rows, None) else ""
+    return f", {entry['rows']:,} rows" if rows and entry["rows"] != rows else ""
 
 
 def _shown(entry: Entry) -> str:
@@ -132,8 +130,9 @@ def _paired_set(one: Entry) -> Iterator[str]:
 
 def _published_set(one: Entry) -> list[str]:
     ours = [_now(one, name) for name in NAMES]
+    count = one.get("rows", ours[0].get("rows"))
     cells = [
-        _shown(entry) + _mark(entry) + _some(entry, ours[0].get("rows")) if entry["value"] else NONE
+        _shown(entry) + _mark(entry) + _some(entry, count) if entry["value"] else NONE
         for entry in ours
     ]
     stated = {"source": one.get("outputs")}
@@ -142,8 +141,7 @@ def _published_set(one: Entry) -> list[str]:
         ", ".join(f"{peer['peer']} {peer['value']:.3f}" for peer in group) + f" ({limits})"
         for limits, group in groups
     ]
-    rows = f", {ours[0]['rows']:,} rows" if ours[0].get("rows") else ""
-    title = f"{one['title']}{rows}: {one['rule']}"
+    title = f"{one['title']}{f', {count:,} rows' if count else ''}: {one['rule']}"
     return [title, one["metric"], *cells, "; ".join(peers) or NONE, one["note"]]
 
 
@@ -161,10 +159,10 @@ def _losses(sets: Sequence[Entry]) -> Iterator[str]:
                 if (certain := _certainly(one, peer, name)) or peer["value"] > ours["value"]
             ]
             if higher:
-                value = f"{ours['value']:.3f}{_mark(ours)}"
-                said.append(f"above `{name}` ({value}): {'; '.join(higher)}")
+                value = f"{ours['value']:.3f}{_mark(ours)}{_some(ours, one.get('rows'))}"
+                said.append(f"Above `{name}` ({value}): {'; '.join(higher)}.")
         if said:
-            yield f"- **{one['title']}**, {one['metric']}, {'. '.join(said)}."
+            yield f"- **{one['title']}**, {one['metric']}. {' '.join(said)}"
 
 
 def _certainly(one: Entry, peer: Entry, name: str) -> str:

@@ -161,9 +161,9 @@ def test_the_page_says_where_we_lose() -> None:
     found = {"sets": [same, stated], "peers": {"a/b": "0" * 64}, "paper": lines}
     text = page(found)
     assert (
-        "Set**, AUROC, above `base` (0.600, earlier weights): P (beyond chance with earlier" in text
+        "Set**, AUROC. Above `base` (0.600, earlier weights): P (beyond chance with earlier" in text
     )
-    assert "above `large` (0.900): Q." in text
+    assert "Above `large` (0.900): Q." in text
     assert "| P | 0.800 | **-0.200 (-0.300 to -0.100)** | +0.100 (-0.100 to +0.300) |" in text
     assert "Q 0.950 (5 rows, a paper)" in text
     assert "| M | – | – | 0.500 / 0.250 / 1.000 | – |" in text
