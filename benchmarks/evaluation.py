@@ -4,7 +4,9 @@
     python -m benchmarks.evaluation --data DIR --out RESULTS --base hf:HF --device cuda \\
         --llm MODEL.gguf --embedder FOLDER --seconds 500
     python -m benchmarks.pack RESULTS benchmarks/results/bench --base HF
-    halldetect bench report benchmarks/results/bench -o docs --readme README.md
+    python -m benchmarks.peers DIR PEERS
+    halldetect bench report benchmarks/results/bench -o docs --readme README.md \\
+        --peers benchmarks/results/peers.json
 
 Methods with a verifier run over all rows, those with a language model over a shared sample, in
 order of importance. After `--seconds` no run begins and running ones are stopped. A second call

@@ -92,6 +92,7 @@ _REPORT = {
     "--against": value("NAME", "compare with this method; default: halldetect"),
     "--samples": value("N", "bootstrap samples", int, 500),
     "--readme": file("rewrite the block of numbers in this file too"),
+    "--peers": file("figures of `benchmarks.peers`, for the README and OUT/comparison.md"),
 }
 _REPRODUCE = {
     "results": {"type": Path, "metavar": "DIR", "help": "a folder of stored results"},
@@ -212,7 +213,8 @@ def _report_dropped(name: str, loaded: Loaded, display: ProgressDisplay) -> None
 
 def run_report(arguments: argparse.Namespace) -> int:
     """Write the report of a folder of results."""
-    from halldetect_bench.report import csv_files, summary, with_block
+    from halldetect_bench.peers_page import page, read_peers, readme_table
+    from halldetect_bench.report import csv_files, readme_text, summary, with_block
 
     tables = read_tables(arguments.results, arguments.against, arguments.samples)
     out = arguments.out or arguments.results
@@ -220,9 +222,14 @@ def run_report(arguments: argparse.Namespace) -> int:
         out / "results.md": summary(tables),
         **{out / "results" / name: text for name, text in csv_files(tables).items()},
     }
+    peers = None if arguments.peers is None else read_peers(arguments.peers)
+    if peers is not None:
+        comparison = out / "comparison.md"
+        texts[comparison] = with_block(read_file(comparison, "the page of --peers"), page(peers))
     if arguments.readme is not None:
+        block = "" if peers is None else f"{readme_table(peers)}\n\n"
         text = read_file(arguments.readme, "the file of --readme")
-        texts[arguments.readme] = with_block(text, tables)
+        texts[arguments.readme] = with_block(text, block + readme_text(tables))
     try:
         (out / "results").mkdir(parents=True, exist_ok=True)
     except OSError as error:

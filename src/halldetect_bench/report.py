@@ -19,13 +19,9 @@ MAX_LINES = 150
 MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 15, 8, 8, 10, 6
 TRAINED = "†"
 NONE = "–"
-# The block of the README is between these marks.
+# The block of the README, and that of the comparison, is between these marks.
 BEGIN = "<!-- results: `halldetect bench report` writes this block -->"
 END = "<!-- end of results -->"
-README_DATASET = "qags-cnndm"
-# Published methods on our weights, with their names in the table.
-OTHERS = {"minicheck": "MiniCheck-style", "summac-zs": "SummaC-style"}
-SHOWN = ("precision", "recall", "F1", "balanced accuracy", "AUROC")
 
 
 def summary(tables: Tables) -> str:
@@ -72,8 +68,7 @@ def newer_weights(settings: Settings) -> str:
     """Return a sentence on shipped weights that these results do not cover, or an empty text."""
     newer = [
         f"`{name}` {digest[:8]}, not {', '.join(one[:8] for one in settings.weights[name])}"
-        for name, digest in settings.shipped.items()
-        if digest not in settings.weights.get(name, (digest,))
+        for name, digest in settings.newer.items()
     ]
     if not newer:
         return ""
@@ -261,43 +256,37 @@ def pair(first: Figure, second: Figure) -> str:
     return " / ".join(number(one.value).removeprefix("0") for one in (first, second))
 
 
-def with_block(text: str, tables: Tables) -> str:
+def with_block(text: str, block: str) -> str:
     """Return a text, which must have both marks, with its block rewritten."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise InputError(f"no place for the numbers: the marks {BEGIN} and {END} are missing")
-    return f"{before}{BEGIN}\n\n{readme_block(tables)} {END}{after}"
+    return f"{before}{BEGIN}\n\n{block} {END}{after}"
 
 
-def readme_block(tables: Tables) -> str:
-    """Return the table of our verifiers and other methods, and the gain by decomposition."""
+def readme_text(tables: Tables) -> str:
+    """Return the means of our verifiers and of another method, and the gain by decomposition."""
     evidence, scope = tables.evidence, tables.evidence.on_all_rows
-    rows = []
-    ours = (evidence.reference, evidence.find("halldetect", "large"))
-    methods = {one: "HallDetect" for one in ours if one in scope.methods}
-    methods |= {
-        one: name
-        for kind, name in OTHERS.items()
-        if (one := evidence.find(kind, "base")) in scope.methods
+    methods = {
+        "`base`": evidence.reference,
+        "`large`": evidence.find("halldetect", "large"),
+        "MiniCheck's way of reading on the weights of `base`": evidence.find("minicheck", "base"),
     }
-    lines = [
-        (f"QAGS-CNN/DM, {len(scope.rows[README_DATASET].ids)} rows", README_DATASET),
-        (f"mean of {len(scope.shared)} datasets, {scope.count:,} rows", None),
+    means = [
+        f"{number(scope.mean(label, COMPARED[0]).value)} and "
+        f"{number(scope.mean(label, COMPARED[1]).value)} with {name}"
+        for name, label in methods.items()
+        if label in scope.methods
     ]
-    for title, dataset in lines:
-        for method, name in methods.items():
-            found: list[Figure] = [
-                scope.mean(method, item) if dataset is None else scope.cell(dataset, method, item)
-                for item in SHOWN
-            ]
-            verifier = evidence.headers[method].method["verifier"]["name"]
-            rows.append([title, f"{name}, `{verifier}`", *(number(one.value) for one in found)])
+    said = (
+        f"Mean of {len(scope.shared)} datasets, {scope.count:,} rows, {' and '.join(COMPARED)}: "
+        f"{'; '.join(means)}."
+    )
     worth = next((one.text for one in tables.answers if "decomposition" in one.question), "")
     # The first sentence is about the default.
-    text = f"{worth.partition('. ')[0].rstrip('.')}."
-    said = " ".join(filter(None, [text, newer_weights(evidence.settings)]))
-    return f"{table(['', 'method', *SHOWN], rows)}\n\n{said}"
+    gained = f"{worth.partition('. ')[0].rstrip('.')}."
+    return " ".join(filter(None, [said, gained, newer_weights(evidence.settings)]))
 
 
 def csv_files(tables: Tables) -> dict[str, str]:

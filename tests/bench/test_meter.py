@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from halldetect_bench import meter
-from halldetect_bench.meter import Meter
+from halldetect_bench import runner
+from halldetect_bench.runner import Meter
 
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that counts no energy."""
-    monkeypatch.setattr(meter, "_RAPL", Path("/nowhere"))
-    monkeypatch.setattr(meter, "gpu_counters", lambda: [])
+    monkeypatch.setattr(runner, "_RAPL", Path("/nowhere"))
+    monkeypatch.setattr(runner, "gpu_counters", lambda: [])
 
 
 @pytest.mark.usefixtures("bare")
@@ -34,14 +34,14 @@ def test_a_counter_of_the_processor_is_read(
     for file in (counter, part):
         file.parent.mkdir()
         file.write_text("1000000\n")
-    monkeypatch.setattr(meter, "_RAPL", tmp_path)
+    monkeypatch.setattr(runner, "_RAPL", tmp_path)
     measured = Meter()
     with measured.measure(4):
         counter.write_text("9000000\n")
         part.write_text("5000000\n")
     assert measured.last == {"joules": 2.0, "energy": "RAPL"}
     joules = iter([3.0, 5.0])
-    monkeypatch.setattr(meter, "gpu_counters", lambda: [lambda: next(joules)])
+    monkeypatch.setattr(runner, "gpu_counters", lambda: [lambda: next(joules)])
     both = Meter()
     with both.measure(1):
         pass

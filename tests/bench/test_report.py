@@ -11,7 +11,15 @@ import pytest
 from halldetect.cli import main
 from halldetect.errors import InputError
 from halldetect_bench.predictions import Results, open_predictions
-from halldetect_bench.report import BEGIN, END, MAX_LINES, csv_files, summary, with_block
+from halldetect_bench.report import (
+    BEGIN,
+    END,
+    MAX_LINES,
+    csv_files,
+    readme_text,
+    summary,
+    with_block,
+)
 from halldetect_bench.stats.evidence import Evidence
 from halldetect_bench.stats.selection import Settings
 from halldetect_bench.stats.tables import Tables
@@ -102,10 +110,10 @@ def test_results_of_earlier_weights_are_called_that() -> None:
     newer = Settings(weights=weights, shipped={"base": "f" * 64})
     sentence = "newer ones ship now (`base` ffffffff, not 01234567)"
     assert sentence in text_of(FOUND, newer)
-    assert sentence in with_block(f"{BEGIN}\n{END}", tables(FOUND, newer))
+    assert sentence in readme_text(tables(FOUND, newer))
     same = Settings(weights=weights, shipped={"base": str(BASE["digest"])})
     assert "earlier weights" not in text_of(FOUND, same)
-    assert "earlier weights" not in with_block(f"{BEGIN}\n{END}", tables(FOUND, same))
+    assert "earlier weights" not in readme_text(tables(FOUND, same))
 
 
 def test_the_csv_files_hold_the_numbers() -> None:
@@ -123,19 +131,14 @@ def test_the_csv_files_hold_the_numbers() -> None:
 
 
 def test_the_block_of_the_readme() -> None:
-    made = tables(FOUND)
-    text = with_block(f"before\n{BEGIN}\nold\n{END}\nafter", made)
-    assert text.startswith(f"before\n{BEGIN}\n\n|  | method | precision | recall | F1 |")
-    assert (
-        "| QAGS-CNN/DM, 40 rows | HallDetect, `base` | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |"
-        in text
-    )
-    assert "| mean of 2 datasets, 80 rows | HallDetect, `base` | 0.500 |" in text
-    assert "over one call on the whole texts, on 80 rows. <!--" in text
-    assert text.endswith(f"{END}\nafter")
-    assert with_block(text, made) == text
+    text = readme_text(tables(FOUND))
+    assert "Mean of 2 datasets, 80 rows, AUROC and balanced accuracy: 0.500 and 0.500 with" in text
+    assert text.endswith("over one call on the whole texts, on 80 rows.")
+    made = with_block(f"before\n{BEGIN}\nold\n{END}\nafter", text)
+    assert made == f"before\n{BEGIN}\n\n{text} {END}\nafter"
+    assert with_block(made, text) == made
     with pytest.raises(InputError, match="no place for the numbers"):
-        with_block("nothing", made)
+        with_block("nothing", text)
 
 
 def stored(folder: Path) -> Path:
@@ -156,7 +159,7 @@ def test_the_command_writes_the_same_bytes_again(
     assert main([*command, "-o", str(tmp_path / "out"), "--readme", str(readme)]) == 0
     written = [Path(line) for line in capsys.readouterr().out.splitlines()]
     assert written[0].name == "results.md"
-    assert "QAGS-CNN/DM" in readme.read_text(encoding="utf-8")
+    assert "Mean of 2 datasets" in readme.read_text(encoding="utf-8")
     first = [path.read_bytes() for path in written]
     assert main([*command, "-o", str(tmp_path / "out"), "--readme", str(readme)]) == 0
     assert [path.read_bytes() for path in written] == first

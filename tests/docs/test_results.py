@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import re
 from pathlib import Path
 
 import pytest
 
 from halldetect.cli import main
 from halldetect.models import digest_of
-from halldetect_bench.report import MAX_LINES, newer_weights
+from halldetect_bench.peers_page import page, read_peers, readme_table
+from halldetect_bench.report import MAX_LINES, newer_weights, with_block
 from halldetect_bench.stats.selection import read_settings
 from tests.support.paths import ROOT
 
 DOCS = ROOT / "docs"
 STORED = ROOT / "benchmarks" / "results" / "bench"
+PEERS = ROOT / "benchmarks" / "results" / "peers.json"
 
 
 def test_a_person_can_read_it() -> None:
@@ -30,49 +30,33 @@ def test_the_files_are_small() -> None:
 def test_results_name_packaged_weights_or_say_otherwise() -> None:
     settings = read_settings(STORED)
     package = ROOT / "src" / "halldetect" / "weights"
-    for name, file in (("base", "model.onnx"), ("large", "adapter.lora8")):
+    for name, weights in (("base", "model.onnx"), ("large", "adapter.lora8")):
         known = {*settings.weights[name], settings.shipped.get(name)}
-        assert digest_of(package / name / file) in known, f"{name}: see [shipped] in settings.toml"
-    for page in (DOCS / "results.md", ROOT / "README.md"):
-        assert newer_weights(settings) in page.read_text(encoding="utf-8")
+        assert digest_of(package / name / weights) in known, (
+            f"{name}: see [shipped] in settings.toml"
+        )
+    for file in (DOCS / "results.md", ROOT / "README.md"):
+        assert newer_weights(settings) in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_the_report_gives_the_same_bytes(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     readme.write_bytes((ROOT / "README.md").read_bytes())
+    (tmp_path / "comparison.md").write_bytes((DOCS / "comparison.md").read_bytes())
     command = ["bench", "report", str(STORED), "-o", str(tmp_path), "--readme", str(readme)]
-    assert main(command) == 0
+    assert main([*command, "--peers", str(PEERS)]) == 0
     assert readme.read_bytes() == (ROOT / "README.md").read_bytes()
     written = [path for path in tmp_path.rglob("*") if path.is_file() and path != readme]
     stored = {path.relative_to(DOCS) for path in [*DOCS.glob("results.*"), *DOCS.glob("results/*")]}
-    assert {path.relative_to(tmp_path) for path in written} == stored
+    assert {path.relative_to(tmp_path) for path in written} == stored | {Path("comparison.md")}
     for path in written:
         name = path.relative_to(tmp_path)
         assert path.read_bytes() == (DOCS / name).read_bytes(), f"{name}: run `bench report`"
 
 
-def test_the_comparison_has_the_numbers_of_the_results() -> None:
-    methods = [
-        "halldetect (extractor clauses, verifier large)",
-        "halldetect (extractor clauses, verifier base)",
-        "minicheck",
-        "alignscore",
-        "summac-zs",
-        "summac-conv",
-        "rouge-l",
-    ]
-    with (DOCS / "results" / "quality.csv").open(encoding="utf-8", newline="") as file:
-        means = {
-            row["method"]: row
-            for row in csv.DictReader(file)
-            if (row["dataset"], row["rows of"]) == ("mean", "all")
-        }
-    page = (DOCS / "comparison.md").read_text(encoding="utf-8").partition("## Measured here")[2]
-    shown = re.findall(r"^\|[^|]*\| (0\.\d+) \(.*?\) \| (0\.\d+) \|$", page, re.MULTILINE)
-    figures = [
-        tuple(f"{float(means[name][key]):.3f}" for key in ("AUROC", "balanced accuracy"))
-        for name in methods
-    ]
-    assert shown == figures
-    assert f"{int(means[methods[0]]['rows']):,} rows" in page
+def test_the_comparison_is_what_the_file_of_peers_gives() -> None:
+    found = read_peers(PEERS)
+    comparison = (DOCS / "comparison.md").read_text(encoding="utf-8")
+    assert with_block(comparison, page(found)) == comparison, "run `bench report`"
+    assert readme_table(found) in (ROOT / "README.md").read_text(encoding="utf-8")

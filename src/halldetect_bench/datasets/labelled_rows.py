@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -115,6 +116,13 @@ TRAINING_OVERLAP = {
     "factcg": "the whole set",
     "ragtruth": "half of the sources of the answers and summaries, whose rows are left out",
 }
+# Parts that were themselves trained on. They are in no mean.
+TRAINING_PARTS = re.compile(r"factcg|defacto-val|.*-train")
+
+
+def is_training_data(dataset: str) -> bool:
+    """Return True if the rows of a dataset were trained on."""
+    return TRAINING_PARTS.fullmatch(dataset) is not None
 
 
 def trained_on(dataset: str) -> str | None:

@@ -22,7 +22,8 @@ MEMERAG_LANGUAGES = ("en", "de", "es", "fr", "hi")
 def load_ragtruth(path: Path, part: str = "test") -> Loaded:
     """Load the release of RAGTruth: `response.jsonl` and `source_info.jsonl`.
 
-    A response is hallucinated if people marked any span; `kind` joins the span types.
+    A response is hallucinated if people marked any span; `kind` joins the span types. The test part
+    leaves out the sources that were trained on.
     """
     hint = "the RAGTruth release, github.com/ParticleMedia/RAGTruth, dataset/"
     responses = read_jsonl(locate(path, "response.jsonl", hint=hint))
@@ -35,8 +36,9 @@ def load_ragtruth(path: Path, part: str = "test") -> Loaded:
         key = str(record["source_id"])
         if key not in sources:
             raise Unusable(f"no source with source_id {key}")
-        name = f"ragtruth-{str(sources[key]['task_type']).lower()}"
-        yield _marked(name, str(record["id"]), key, sources[key]["source_info"], record)
+        task, given = str(sources[key]["task_type"]).lower(), sources[key]["source_info"]
+        if part == "train" or not _is_trained_on(task, given):
+            yield _marked(f"ragtruth-{task}", str(record["id"]), key, given, record)
 
     return collect(responses, rows)
 
@@ -51,9 +53,7 @@ def load_ragtruth_selection(path: Path, part: str = "") -> Loaded:
     hint = "FaithJudge, github.com/vectara/FaithJudge"
 
     def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
-        source, _question = _source(record["source"])
-        trained = task != "data2txt" and zlib.crc32(source.encode()) % 2 == 0
-        if trained is not (wanted == "train"):
+        if _is_trained_on(task, record["source"]) is not (wanted == "train"):
             return
         key = str(record["source_id"])
         for place, answer in enumerate(record["responses"]):
@@ -61,6 +61,10 @@ def load_ragtruth_selection(path: Path, part: str = "") -> Loaded:
             yield _marked(name, f"{key}/{place}", key, record["source"], answer)
 
     return collect(read_jsonl(locate(path, f"ragtruth_{task}.jsonl", hint=hint)), rows)
+
+
+def _is_trained_on(task: str, given: Any) -> bool:
+    return task != "data2txt" and zlib.crc32(_source(given)[0].encode()) % 2 == 0
 
 
 def _marked(name: str, id: str, document: str, given: Any, record: dict[str, Any]) -> Row:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError, InputError
+from halldetect_bench.datasets.labelled_rows import is_training_data
 from halldetect_bench.predictions import Header, Prediction, Results
 from halldetect_bench.stats.method_labels import method_labels
 from halldetect_bench.stats.resampling import (
@@ -194,7 +195,9 @@ class Evidence:
         shared = tuple(
             name
             for name, found in rows.items()
-            if (name, self.reference) in measured and 0 < found.hallucinated < len(found.ids)
+            if (name, self.reference) in measured
+            and 0 < found.hallucinated < len(found.ids)
+            and not is_training_data(name)
         )
         return Scope(methods, rows, measured, shared)
 
@@ -223,12 +226,12 @@ class Evidence:
     def compare(self, *methods: Scores) -> Compared | None:
         """Return the figures of one method, or the second's minus the first's; None without rows.
 
-        Two methods are compared on the rows that both scored.
+        Two methods are compared on the rows that both scored, without sets that were trained on.
         """
         found: dict[str, dict[str, Values]] = {}
         count = 0
         for dataset in self.datasets:
-            if not all(dataset in scores for scores in methods):
+            if is_training_data(dataset) or not all(dataset in scores for scores in methods):
                 continue
             rows = self._shared([scores[dataset] for scores in methods], dataset)
             if rows is None or rows.hallucinated in (0, len(rows.ids)):

@@ -119,6 +119,25 @@ def _at_threshold(rows: Rows, values: Values) -> dict[str, Values]:
     }
 
 
+def rank_correlation(
+    human: Sequence[float], scores: Sequence[float], weights: NDArray[np.float32]
+) -> Values:
+    """Return Spearman's correlation of two lists on every sample; equal values share a rank."""
+    pairs = np.stack([np.asarray(human), np.asarray(scores)])
+    drawn = (np.repeat(pairs, line.astype(int), axis=1) for line in weights)
+    ranks = [np.stack([_ranks(one) for one in sample]) for sample in drawn]
+    products = np.array([one @ one.T for one in ranks])
+    return _share(products[:, 0, 1], np.sqrt(products[:, 0, 0] * products[:, 1, 1]))
+
+
+def _ranks(values: Values) -> Values:
+    """Return the ranks of values, less their mean."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2)[place]
+    found: Values = ranks - ranks.mean()
+    return found
+
+
 def _share(part: Values, whole: Values) -> Values:
     return np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 0)
 

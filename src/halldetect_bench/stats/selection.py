@@ -39,6 +39,12 @@ class Settings:
     shipped: Mapping[str, str] = field(default_factory=dict)
     trained_on: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def newer(self) -> dict[str, str]:
+        """The digests of shipped weights that are not the reported ones, by verifier."""
+        known = self.weights
+        return {name: one for name, one in self.shipped.items() if one not in known.get(name, one)}
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:

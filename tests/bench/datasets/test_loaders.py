@@ -296,6 +296,8 @@ def test_ragtruth_joins_responses_with_sources(tmp_path: Path) -> None:
             {**base, "id": "3", "source_id": "d", "response": "R3."},
             {**base, "id": "4", "source_id": "d", "response": "R4.", "split": "train"},
             {**base, "id": "5", "source_id": "none", "response": "R5."},
+            {**base, "id": "6", "source_id": "even", "response": "R6."},
+            {**base, "id": "7", "source_id": "even", "response": "R7.", "split": "train"},
         ],
     )
     place = {"name": "Subway", "hours": {"Monday": "9-5"}, "reviews": [{"stars": 1}], "x": None}
@@ -305,6 +307,8 @@ def test_ragtruth_joins_responses_with_sources(tmp_path: Path) -> None:
         [
             {"source_id": "s", "task_type": "Summary", "source_info": "An article."},
             {"source_id": "q", "task_type": "QA",
+             "source_info": {"question": "Why?", "passages": "passage 1: Rain."}},
+            {"source_id": "even", "task_type": "QA",
              "source_info": {"question": "Why?", "passages": "passage 1: So."}},
             {"source_id": "d", "task_type": "Data2txt", "source_info": place},
         ],
@@ -312,12 +316,13 @@ def test_ragtruth_joins_responses_with_sources(tmp_path: Path) -> None:
     loaded = load_dataset("ragtruth", tmp_path)
     assert labels(loaded.rows) == [True, False, False]
     assert loaded.rows[0].kind == "evident conflict"
-    assert (loaded.rows[1].source, loaded.rows[1].question) == ("passage 1: So.", "Why?")
+    assert (loaded.rows[1].source, loaded.rows[1].question) == ("passage 1: Rain.", "Why?")
     assert json.loads(str(loaded.rows[2].source)) == place
     assert loaded.rows[0].spans == ((0, 2),)
     assert loaded.rows[0].sentences == (("R1.", True),)
     assert loaded.dropped == (("record 5", "no source with source_id none"),)
-    assert [row.id for row in load_dataset("ragtruth-train", tmp_path).rows] == ["4"]
+    train = load_dataset("ragtruth-train", tmp_path).rows
+    assert [row.id for row in train] == ["4", "7"], "trained on: an even CRC-32 of the source"
 
 
 def test_ragtruth_selection_separates_what_was_trained_on(tmp_path: Path) -> None:
@@ -453,7 +458,19 @@ PUBLISHED = {
     "bump": (889 + 198 - 32, 889 - 28, 198 - 4),
     "factcg": (2068, 1034, 1656),
     "pubmedqa": (1000, 500, 500),
+    "clearfacts": (982, 414, 806),
+    "ragtruth-selection-qa": (419, 138, 71),
+    "ragtruth-selection-summary": (390, 114, 65),
+    "ragtruth-selection-data2txt": (900, 579, 150),
+    "ragtruth-selection-qa-train": (398, 121, 68),
+    "ragtruth-selection-summary-train": (510, 127, 85),
+    "memerag-en": (237, 85, 237),
+    "memerag-de": (242, 68, 242),
+    "memerag-es": (245, 106, 245),
+    "memerag-fr": (249, 120, 249),
+    "memerag-hi": (248, 70, 248),
 }
+UNCLEAR = {"memerag-en": 13, "memerag-de": 8, "memerag-es": 5, "memerag-fr": 1, "memerag-hi": 2}
 
 
 @real
@@ -463,4 +480,4 @@ def test_real_files_have_the_published_size_and_balance(name: str) -> None:
     rows = loaded.rows
     hallucinated = sum(row.hallucinated is True for row in rows)
     assert (len(rows), hallucinated, len({row.document for row in rows})) == PUBLISHED[name]
-    assert loaded.dropped == ()
+    assert len(loaded.dropped) == UNCLEAR.get(name, 0)

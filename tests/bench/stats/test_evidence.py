@@ -268,3 +268,18 @@ def test_losses_and_kinds(tmp_path: Path) -> None:
     ((dataset, method, gained),) = tables.losses
     assert (dataset, method, gained.value) == ("d", "minicheck", 1.0)
     assert tables.kinds == [["d", "number", 10, 0.0]]
+
+
+def test_sets_that_were_trained_on_are_in_no_mean() -> None:
+    results = [
+        make_results(dataset, method, scores, GOLD, verifier=base())
+        for dataset, ours in (("ragtruth", GOOD), ("ragtruth-train", BAD))
+        for method, scores in (("halldetect", ours), ("nli-only", NOISE))
+    ]
+    evidence = Evidence(results, samples=20)
+    assert evidence.on_shared_rows.shared == ("ragtruth",)
+    assert evidence.on_shared_rows.mean("halldetect", "AUROC").value == 1.0
+    assert evidence.on_shared_rows.cell("ragtruth-train", "halldetect", "AUROC").value == 0.0
+    compared = evidence.compare(evidence.scores["nli-only"], evidence.scores["halldetect"])
+    assert compared is not None
+    assert (compared.rows, set(compared.by_dataset)) == (40, {"ragtruth"})
