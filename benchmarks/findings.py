@@ -95,10 +95,7 @@ def numbers(data: str) -> dict[str, Any]:
                 ClaimReport(claim.text, claim.span, None, Status.SUPPORTED, None, 0.9)
                 for claim in claims
             )
-            item = Findings(
-                claims, reports, read.documents, length=len(claims),
-                response=pair.response, question=pair.question or "",
-            )  # fmt: skip
+            item = Findings(pair, 0, read.documents, claims, len(claims), reports=reports)
             (found,) = check_numbers([item], lambda *_, **__: [[]], Calibration())
             for claim in found.reports:
                 wrong = any(bad and claim.text in text for text, bad in labels)

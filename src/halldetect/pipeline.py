@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from time import perf_counter
 
@@ -54,27 +54,13 @@ def finish(
     assert isinstance(threshold, float)  # without models it cannot be an operating point
     reports = []
     for item in prepared:
-        found, used = (_start(item), None) if item.problem is not None else next(outcomes)
-        finished = Finished(
-            item.pair,
-            found.reports,
-            item.unchecked,
-            item.problem or found.problem,
-            item.abstained,
-            found.answers,
-            found.seconds,
-            found.notes,
-            threshold=threshold,
-            languages=item.languages,
-        )
-        if used is not None:
-            finished = replace(
-                finished,
-                notes=(*found.notes, *used.notes),
-                verifier=used.verifier,
-                calibration=used.calibration,
-                threshold=used.threshold,
-                knowledge=used.knowledge,
+        if item.problem is not None:
+            finished = Finished(_start(item), threshold)
+        else:
+            found, used = next(outcomes)
+            found = replace(found, notes=(*found.notes, *used.notes))
+            finished = Finished(
+                found, used.threshold, used.verifier, used.calibration, used.knowledge
             )
         reports.append(conclude(finished, config))
     return reports
@@ -149,18 +135,7 @@ def _judge_all(
 
 
 def _start(item: Prepared) -> Findings:
-    return Findings(
-        item.claims,
-        (),
-        item.documents,
-        item.pair.document_names,
-        length=item.length,
-        response=item.pair.response,
-        question=item.pair.question or "",
-        seconds=item.seconds,
-        notes=item.notes,
-        languages=item.languages,
-    )
+    return Findings(**{one.name: getattr(item, one.name) for one in fields(Prepared)})
 
 
 def _judge(
@@ -219,7 +194,11 @@ def _rescued(
     if not any(places):
         return outcomes
     tasks = [
-        Task(tuple(found.claims[at].read_as or "" for at in chosen), found.documents, found.names)
+        Task(
+            tuple(found.claims[at].read_as or "" for at in chosen),
+            found.documents,
+            found.pair.document_names,
+        )
         for found, chosen in zip(outcomes, places, strict=True)
     ]
     results = []

@@ -46,7 +46,7 @@ def locate(
             for item in findings
         ]
         tasks = [
-            Task(tuple(map(item.statement, chosen)), item.documents, item.names)
+            Task(tuple(map(item.statement, chosen)), item.documents, item.pair.document_names)
             for item, chosen in zip(findings, places, strict=True)
         ]
         enough = None if by_judge else _is_clear

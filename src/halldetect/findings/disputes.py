@@ -62,7 +62,7 @@ def find_disputes(
                 proof = report.proof.document if report.proof else document
                 dispute = Dispute(passage, _newer(item, proof, document))
                 reports[number][at] = replace(report, against=dispute)
-    return [item.adding(some, ()) for item, some in zip(findings, reports, strict=True)]
+    return [item.adding(some) for item, some in zip(findings, reports, strict=True)]
 
 
 def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, str, str]]:
@@ -98,7 +98,7 @@ def _newer(item: Findings, first: int, second: int) -> int | None:
 
 def _date(item: Findings, document: int) -> float | None:
     """Return the first date in the name or at the start of a document, in days."""
-    name = item.names[document] if item.names else ""
+    name = item.pair.document_names[document] if item.pair.document_names else ""
     for text in (name.replace("_", " "), item.documents[document].text[:_HEAD]):
         for found in read_quantities(text):
             if found.kind in _DAYS:

@@ -87,7 +87,7 @@ def check_numbers(
             for at, (unknown, steps, reading) in compared.items()
             if reports[at].status is not Status.SUPPORTED and steps and not unknown
         }
-        task = Task(tuple(wanted.values()), item.documents, item.names)
+        task = Task(tuple(wanted.values()), item.documents, item.pair.document_names)
         judged = answer([task], progress=progress)[0] if wanted else []
         for at, found in zip(wanted, judged, strict=True):
             scored = score_claim(item.claims[at], found, fitted)
@@ -106,7 +106,7 @@ def check_numbers(
                 for said in unknown
                 if report.failing or said.kind not in _DATES or sure
             ]
-            reports[at] = lowered(reports[at], wrong, item.response, fitted, certain=sure)
+            reports[at] = lowered(reports[at], wrong, item.pair.response, fitted, certain=sure)
         results.append(item.adding(reports, list(zip(wanted.values(), judged, strict=True))))
     return results
 

@@ -75,9 +75,9 @@ def mark_wrong_words(
         for at, report in failing:
             # Every word of a translation is new.
             found = report.wrong if item.is_translated(at) else _wrong(report, known)
-            wrong = tuple(located(word, report, item.response) for word in found)
+            wrong = tuple(located(word, report, item.pair.response) for word in found)
             reports[at] = replace(report, wrong=wrong)
-        results.append(item.adding(reports, ()))
+        results.append(item.adding(reports))
     return results
 
 
