@@ -106,14 +106,13 @@ class Detector:
         verifier: str | Verifier | None = None,
         *,
         notice: Notice = print_notice,
-        progress: Progress | None = None,
         **options: Unpack[Settings],
     ) -> Detector:
         """Return a detector with the method and models of the paper; arguments as in `Detector`."""
         config = Configuration.for_paper(**options)
         if verifier is not None:
             config = config.replaced(fallback=options.get("fallback"))
-        return cls(verifier, extractor=extractor, config=config, notice=notice, progress=progress)
+        return cls(verifier, extractor=extractor, config=config, notice=notice)
 
     @classmethod
     def from_provenance(
@@ -123,8 +122,6 @@ class Detector:
         verifier: Verifier | None = None,
         knowledge: Knowledge | None = None,
         extractor: Extractor | None = None,
-        notice: Notice = print_notice,
-        progress: Progress | None = None,
     ) -> Detector:
         """Return the detector that made a report.
 
@@ -133,24 +130,15 @@ class Detector:
         """
         recorded = report.provenance
         config = Configuration.from_dict(recorded.configuration)
-        for role, name, given in (
-            ("verifier", config.verifier, verifier),
-            ("knowledge", config.knowledge, knowledge),
-            ("extractor", config.extractor, extractor),
-        ):
-            if given is None and name is not None and name.startswith(_OBJECT):
+        objects = {"verifier": verifier, "knowledge": knowledge, "extractor": extractor}
+        for role, given in objects.items():
+            name = getattr(config, role) or ""
+            if given is None and name.startswith(_OBJECT):
                 kind = name.removeprefix(_OBJECT)
                 raise ConfigurationError(f"the report was made with a {kind}: pass it as {role}")
         known = None if config.verifier == CASCADE else recorded.verifier.get("calibration")
-        detector = cls(
-            verifier,
-            knowledge=knowledge,
-            config=config,
-            calibration=None if known is None else Calibration.from_mapping(known),
-            extractor=extractor,
-            notice=notice,
-            progress=progress,
-        )
+        calibration = None if known is None else Calibration.from_mapping(known)
+        detector = cls(config=config, calibration=calibration, **objects)
         detector.configuration = config
         if recorded.extractor:
             require_same_model("extractor", recorded.extractor, detector.extractor.description)

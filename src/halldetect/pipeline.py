@@ -315,14 +315,9 @@ def _timed(
     answers: Sequence[Sequence[tuple[str, Judgement]]],
 ) -> list[Findings]:
     """Add the time since `started` to the findings, split by the tokens of their new answers."""
-    shares = _shares(perf_counter() - started, answers)
-    return [found.spending(phase, share) for found, share in zip(findings, shares, strict=True)]
-
-
-def _shares(seconds: float, answers: Sequence[Sequence[tuple[str, Judgement]]]) -> list[float]:
-    """Split the time of a step over pairs by the tokens that were read for each."""
     tokens = [sum(judged.tokens for _, judged in of_pair) for of_pair in answers]
-    return [seconds * of_pair / (sum(tokens) or 1) for of_pair in tokens]
+    each = (perf_counter() - started) / (sum(tokens) or 1)
+    return [found.spending(phase, each * own) for found, own in zip(findings, tokens, strict=True)]
 
 
 def _advance(progress: Progress | None, phase: str = "verify") -> Callable[[int, int], None] | None:

@@ -26,7 +26,7 @@ from halldetect.inputs import (
 )
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieve
-from halldetect.reading.answers import ANSWER_TO, likely_answer
+from halldetect.reading.answers import ANSWER_TO
 from halldetect.reading.claims import Claim, read_claims, unchecked_parts
 from halldetect.reading.document import Document, UncheckedPart
 from halldetect.reading.languages import ENGLISH, detect, detect_all
@@ -180,10 +180,6 @@ def read(prepared: Prepared, known: Languages = None) -> Prepared:
     if not claims:
         abstained = any(unit.abstains for unit in texts.response.units)
         problem = ABSTAINED if abstained else NOTHING_ASSERTED
-        if abstained and pair.question is not None:
-            answer = likely_answer(pair.question, texts.documents)
-            if answer is not None:
-                notes.append(f"the source may answer the question: {answer}")
     languages = prepared.languages
     if not languages and any(claim.language not in (ENGLISH, "") for claim in claims):
         languages = (ENGLISH,) * (1 + len(texts.documents))

@@ -140,7 +140,6 @@ def test_every_word_is_in_its_unit(text: str) -> None:
         ("1. Ann left.\n2. Bob stayed.", ["Ann left.", "Bob stayed."]),
         ("False:\nAnn left.", ["It is not true that Ann left."]),
         ("Common myths:\n- The ferry sank.", ["It is not true that the ferry sank."]),
-        ("The ferry is lovely /s", ["It is not true that the ferry is lovely"]),
         ("Ann left.\n\nSources:\n- [1] Ferry leaflet, 2024, page 3", ["Ann left."]),
         ("Source: Ann left Rome.", ["Ann left Rome."]),
         ("[1] Children pay nine euros.", ["Children pay nine euros."]),
@@ -194,6 +193,8 @@ def test_abstention_with_a_statement_is_judged(text: str) -> None:
         ("Ann did n0t leave.", "unusual characters"),
         ("Ann did \u24dd\u24de\u24e3 leave.", "unusual characters"),
         ("Ann " + "x" * 200 + " left.", "200 letters"),
+        ("The ferry is lovely /s", "symbol that may deny it"),
+        ("The ferry is lovely. \u274c", "symbol that may deny it"),
     ],
 )
 def test_what_cannot_be_judged_says_why(text: str, problem: str) -> None:
@@ -269,7 +270,6 @@ def test_list_item_keeps_its_lead_in() -> None:
     [
         ("~~The kiosk sells stamps.~~", "It is not true that the kiosk sells stamps."),
         ("<del>The kiosk sells stamps.</del>", "It is not true that the kiosk sells stamps."),
-        ("The kiosk sells stamps. ❌", "It is not true that the kiosk sells stamps."),
         ("Who would have guessed that the kiosk burned?", "The kiosk burned."),
         ("The leaflet does not say why the kiosk burned down.", None),
         ("I can't comment on the fact that the kiosk burned.", None),

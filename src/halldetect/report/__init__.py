@@ -70,10 +70,8 @@ class Probabilities:
 class Evidence:
     """A passage of the source, by document index and place in it.
 
-    Attributes:
-        scales: The paper's window sizes; this and the next one only in paper mode.
-        probabilities: The verifier's answer.
-        others: Passages of further documents that settle the claim together with this one.
+    `scales`, the paper's window sizes, and `probabilities` are set in paper mode only. `others` are
+    passages of further documents that settle the claim together with this one.
     """
 
     text: str
@@ -302,9 +300,8 @@ class Report:
     @property
     def precision(self) -> float | None:
         """Return the share of claims that are supported; None without claims."""
-        if not self.claims:
-            return None
-        return sum(claim.status is Status.SUPPORTED for claim in self.claims) / len(self.claims)
+        supported = sum(claim.status is Status.SUPPORTED for claim in self.claims)
+        return supported / len(self.claims) if self.claims else None
 
     def __str__(self) -> str:
         """Return the verdict and each claim that is not supported, with its passage."""
@@ -321,11 +318,11 @@ class Report:
     def relabelled(self, labels: Mapping[str, str]) -> Report:
         """Return the report with other names for kinds of wrong words: `{"number": "FIGURE"}`."""
 
-        def renamed(claim: ClaimReport) -> ClaimReport:
+        claims = []
+        for claim in self.claims:
             found = (replace(item, kind=labels.get(item.kind, item.kind)) for item in claim.wrong)
-            return replace(claim, wrong=tuple(found))
-
-        return replace(self, claims=tuple(map(renamed, self.claims)))
+            claims.append(replace(claim, wrong=tuple(found)))
+        return replace(self, claims=tuple(claims))
 
     def document_name(self, document: int) -> str:
         """Return the name of a document by its index: the given one, else its number."""
@@ -339,21 +336,16 @@ class Report:
         The states of the claims stay. A claim that was settled early may have more support than
         the report says, never less.
         """
-        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
-        if not (is_number and 0.0 <= threshold <= 1.0):
+        if type(threshold) not in (int, float) or not 0.0 <= threshold <= 1.0:
             raise InputError(f"threshold must lie between 0 and 1, not {threshold!r}")
         configuration = {**self.provenance.configuration, "threshold": threshold}
-        verdict, reason = self.verdict, self.reason
-        if self.score is not None:
-            left_out = self.left_out if configuration.get("on_unchecked") == "fail" else ()
-            verdict, reason = decide(self.score, self.claims, threshold, left_out)
-        return replace(
-            self,
-            threshold=threshold,
-            verdict=verdict,
-            reason=reason,
-            provenance=replace(self.provenance, configuration=configuration),
-        )
+        provenance = replace(self.provenance, configuration=configuration)
+        report = replace(self, threshold=threshold, provenance=provenance)
+        if self.score is None:
+            return report
+        left_out = self.left_out if configuration.get("on_unchecked") == "fail" else ()
+        verdict, reason = decide(self.score, self.claims, threshold, left_out)
+        return replace(report, verdict=verdict, reason=reason)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report in plain dicts, lists and strings, as in its JSON form."""
