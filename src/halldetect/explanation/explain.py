@@ -99,9 +99,9 @@ def explain(
     def cited_status(number: int, at: int, document: int | None) -> Status:
         if document is None:  # a missing document supports nothing
             return Status.UNSUPPORTED
-        if findings[number].known_support(at, document):
-            return Status.SUPPORTED
-        return statuses.get((number, at, document), Status.UNCHECKABLE)
+        known = findings[number].known_support(at, document)
+        other = Status.SUPPORTED if known else Status.UNCHECKABLE
+        return statuses.get((number, at, document), other)
 
     results = []
     for number, item in enumerate(findings):

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from halldetect.explanation.explain import Findings
 from halldetect.protocols import Verifier
-from halldetect.report import Probabilities, Status
+from halldetect.report import Status
 from halldetect.scoring import choose_passage
 from halldetect.verification.judging import verify
 from halldetect.verification.planning import Kind, Task
@@ -49,7 +49,7 @@ def locate(
             Task(tuple(map(item.statement, chosen)), item.documents, item.pair.document_names)
             for item, chosen in zip(findings, places, strict=True)
         ]
-        enough = None if by_judge else _is_clear
+        enough = None if by_judge else lambda answer: answer.entailment >= CLEAR
         judged = verify(verifier, tasks, enough, progress, kind=Kind.SHORT)
         for number, (chosen, answers) in enumerate(zip(places, judged, strict=True)):
             reports = list(found[number].reports)
@@ -66,7 +66,3 @@ def _is_copy(item: Findings, at: int) -> bool:
     return any(
         statement == item.statement(at) and not judged.tokens for statement, judged in item.answers
     )
-
-
-def _is_clear(answer: Probabilities) -> bool:
-    return answer.entailment >= CLEAR

@@ -113,9 +113,9 @@ class _Search:
 
     def shortest(self) -> Evidence:
         """Return the shortest passage that settles the claim."""
-        if not (settled := self._settled()):
+        shortest = min(self._settled(), key=len, default=None)
+        if shortest is None:
             return self._known
-        shortest = min(settled, key=len)
         return evidence_of(self._window(shortest), self.tried[shortest])
 
     def judgement(self, verifier: Verifier) -> Judgement:

@@ -90,10 +90,10 @@ def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, str, str]]:
 
 def _newer(item: Findings, first: int, second: int) -> int | None:
     """Return the document with the later date; None if a date is unknown or they are equal."""
-    dates = {document: _date(item, document) for document in (first, second)}
-    if None in dates.values() or dates[first] == dates[second]:
+    one, two = _date(item, first), _date(item, second)
+    if one is None or two is None or one == two:
         return None
-    return max(dates, key=lambda document: dates[document] or 0.0)
+    return first if one > two else second
 
 
 def _date(item: Findings, document: int) -> float | None:
