@@ -37,7 +37,7 @@ from halldetect import pipeline
 from halldetect.detector import BLOCK, Detector
 from halldetect.explanation.explain import Findings
 from halldetect.findings.numbers import check_numbers
-from halldetect.findings.removal import find_words
+from halldetect.findings.wrong_words import find_words
 from halldetect.inputs import Pair, clean_pair, read_texts
 from halldetect.reading.claims import read_claims
 from halldetect.reading.document import Span

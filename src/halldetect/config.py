@@ -6,7 +6,6 @@ option (see `Option`). A new option needs a field here and the same name in `Set
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -171,7 +170,8 @@ class Configuration:
                     "number"
                 )
             return
-        if not (_is_number(self.threshold) and 0.0 <= self.threshold <= 1.0):
+        number = isinstance(self.threshold, (int, float)) and not isinstance(self.threshold, bool)
+        if not (number and 0.0 <= self.threshold <= 1.0):
             raise ConfigurationError(f"threshold must lie between 0 and 1, not {self.threshold}")
         object.__setattr__(self, "threshold", float(self.threshold))
 
@@ -224,8 +224,4 @@ def _is_named(threshold: str) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return type(value) is int

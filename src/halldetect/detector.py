@@ -19,7 +19,7 @@ from halldetect.agents.conversation import ConversationReport
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.findings.disputes import find_missing
-from halldetect.findings.removal import find_words
+from halldetect.findings.wrong_words import find_words
 from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model
@@ -84,16 +84,9 @@ class Detector:
             knowledge=given.knowledge if knowledge is None else _name(knowledge),
             extractor=None if self._extractor is None else _name(self._extractor),
         )
-        self._loader = Loader(
-            self.configuration,
-            used,
-            None if isinstance(knowledge, (str, Path)) else knowledge,
-            calibration,
-            notice,
-            progress,
-        )
+        index = None if isinstance(knowledge, (str, Path)) else knowledge
+        self._loader = Loader(self.configuration, used, index, calibration, notice, progress)
         self._rules = tuple(rules)
-        self._notice = notice
         self._progress = progress
         self._models: Models | None = None
         self._paper: PaperModels | None = None
@@ -130,7 +123,9 @@ class Detector:
         """
         recorded = report.provenance
         config = Configuration.from_dict(recorded.configuration)
-        objects = {"verifier": verifier, "knowledge": knowledge, "extractor": extractor}
+        objects: dict[str, Any] = {
+            "verifier": verifier, "knowledge": knowledge, "extractor": extractor,
+        }  # fmt: skip
         for role, given in objects.items():
             name = getattr(config, role) or ""
             if given is None and name.startswith(_OBJECT):

@@ -10,8 +10,7 @@ from time import perf_counter
 from halldetect.config import Configuration
 from halldetect.errors import described
 from halldetect.explanation.explain import Findings, explain
-from halldetect.explanation.locating import locate
-from halldetect.explanation.proofs import find_proofs
+from halldetect.explanation.proofs import find_proofs, locate
 from halldetect.findings import check_facts
 from halldetect.findings.disputes import find_disputes
 from halldetect.findings.wrong_words import mark_wrong_words

@@ -51,13 +51,10 @@ class Findings(Prepared):
             (label, document)
             for cited in self.claims[at].citations
             for label, document in cited_documents(cited, names, count)
-            if document is not None or not self._mentions(label)
+            if document is not None
+            or not is_kind_of_source(label)
+            or not any(mentions(one.text, label) for one in self.documents)
         ]
-
-    def _mentions(self, source: str) -> bool:
-        return is_kind_of_source(source) and any(
-            mentions(document.text, source) for document in self.documents
-        )
 
     def known_support(self, at: int, document: int) -> bool:
         """Return True if a passage that supports a claim is in this document."""

@@ -336,7 +336,8 @@ class Report:
         The states of the claims stay. A claim that was settled early may have more support than
         the report says, never less.
         """
-        if type(threshold) not in (int, float) or not 0.0 <= threshold <= 1.0:
+        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if not (is_number and 0.0 <= threshold <= 1.0):
             raise InputError(f"threshold must lie between 0 and 1, not {threshold!r}")
         configuration = {**self.provenance.configuration, "threshold": threshold}
         provenance = replace(self.provenance, configuration=configuration)

@@ -97,7 +97,7 @@ def _partners(a: Report, b: Report) -> dict[int, int]:
         (-share, at, place)
         for at, one in enumerate(first)
         for place, other in enumerate(second)
-        if (share := _shared(one, other))
+        if (share := 2 * len(one & other) / max(len(one) + len(other), 1))
         and (share >= _MIN_SHARED or _same_passage(a.claims[at], b.claims[place]))
     )
     partner: dict[int, int] = {}
@@ -111,11 +111,6 @@ def _same_passage(one: ClaimReport, other: ClaimReport) -> bool:
     """Return True if the passages of two claims overlap."""
     a, b = one.proof, other.proof
     return bool(a and b and a.document == b.document and a.span.overlaps(b.span))
-
-
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of common content words of two claims, from 0 to 1."""
-    return 2 * len(one & other) / max(len(one) + len(other), 1)
 
 
 def _wording(text: str) -> list[str]:

@@ -100,13 +100,10 @@ class FittedTask:
             for span, count in zip(parts, source.count(parts), strict=True)
         ]
 
-    def _room(self, at: int) -> int:
-        steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
-        return self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
-
     def plan(self, at: int) -> tuple[list[tuple[Window, int]], int]:
         """Return the windows of a statement with their tokens, and the number of skipped pages."""
-        room = self._room(at)
+        steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
+        room = self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
         pages = [] if self.kind is Kind.SHORT else self._all_pages(room)
         if self.kind is Kind.WHOLE:
             return pages, 0
