@@ -32,7 +32,7 @@ from halldetect.report.conclusion import Finished, conclude, quoting
 from halldetect.scoring import score_claim, uncheckable
 from halldetect.verification.cascade import is_unsure
 from halldetect.verification.judging import Judgement, verify
-from halldetect.verification.planning import Task
+from halldetect.verification.windows import Task
 
 
 def finish(

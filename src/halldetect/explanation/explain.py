@@ -12,7 +12,7 @@ from halldetect.reading.languages import ENGLISH
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, Status
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import Judgement
-from halldetect.verification.planning import Task
+from halldetect.verification.windows import Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ from halldetect.scoring import (
     settling_probability,
 )
 from halldetect.verification.judging import Judgement, verify
-from halldetect.verification.planning import Kind, Task
-from halldetect.verification.windows import Window
+from halldetect.verification.windows import Kind, Task, Window
 
 # Sentences on each side of the best one, per round.
 _AROUND = (1, 3, 7)

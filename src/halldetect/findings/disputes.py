@@ -19,7 +19,7 @@ from halldetect.reading.sources import read_source
 from halldetect.report import Dispute, Evidence, Report, Status
 from halldetect.scoring import Calibration, contradiction_of
 from halldetect.verification.judging import verify
-from halldetect.verification.planning import Task
+from halldetect.verification.windows import Task
 
 # A sentence about a claim, or about a question, has this share of its content words.
 _MIN_SHARED, _MIN_ASKED = 0.5, 0.4

@@ -31,7 +31,7 @@ from halldetect.reading.structured import read_records
 from halldetect.report import ClaimReport, ErrorKind, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import Judgement
-from halldetect.verification.planning import Task
+from halldetect.verification.windows import Task
 
 # A claim that is contradicted more clearly is not judged again because of a chance step.
 MAX_CONTRADICTION = 0.6

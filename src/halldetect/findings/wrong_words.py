@@ -24,7 +24,7 @@ from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import verify
-from halldetect.verification.planning import Kind, Task
+from halldetect.verification.windows import Kind, Task
 
 # A claim with more support than this keeps it, unless a rule needs no verifier.
 _SURE = 0.975
