@@ -15,8 +15,7 @@ SCHEMA_VERSION = 3
 # Probabilities and scores are rounded before further use, so that equal input gives equal bytes
 # and a reader can redo the sums.
 DECIMALS = 6
-# Fields that few reports have, such as those of the paper's method: the JSON form leaves them out
-# if they are empty.
+# For fields that few reports have: the JSON form leaves them out if they are empty.
 OPTIONAL = {"optional": True}
 
 
@@ -84,10 +83,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """The error in a failing claim: its kind, and the words of both sides that show it.
-
-    `source_words` is empty if the source has nothing in place of the claim's words.
-    """
+    """The kind of error in a failing claim, and the words of both sides; empty if one has none."""
 
     kind: ErrorKind
     claim_words: str
@@ -138,13 +134,10 @@ class Dispute:
 
 @dataclass(frozen=True, slots=True)
 class CitationReport:
-    """A document that a claim cites, and the state of the claim against that document alone.
-
-    `document` is None if no document has the cited number.
-    """
+    """A document that a claim cites, and the state of the claim against that document alone."""
 
     label: str
-    document: int | None
+    document: int | None  # None if no document has the cited number
     status: Status
 
 
@@ -170,12 +163,9 @@ class ClaimReport:
 
     Attributes:
         support: How far the source says so, from 0 to 1.
-        contradiction: How far the source says otherwise, from 0 to 1; None for two-way verifiers
-            and for copies of the source.
+        contradiction: How far it says otherwise; None for two-way verifiers and copies.
         proof: The shortest passage found that settles the claim, or the closest one.
         read_as: The form with resolved references that was judged, if that rescued the claim.
-        error: The error in a failing claim, where a rule finds it.
-        citations: The documents that the claim cites.
         wrong: The words that the source does not bear out, where they were found.
         derived: The steps by which numbers follow from the source: "25,500 = 30 % of 85,000".
         quotations: The texts in quotation marks, compared with the source word for word.
