@@ -123,9 +123,8 @@ class Detector:
         """
         recorded = report.provenance
         config = Configuration.from_dict(recorded.configuration)
-        objects: dict[str, Any] = {
-            "verifier": verifier, "knowledge": knowledge, "extractor": extractor,
-        }  # fmt: skip
+        objects: dict[str, Any] = {"verifier": verifier, "knowledge": knowledge}
+        objects["extractor"] = extractor
         for role, given in objects.items():
             name = getattr(config, role) or ""
             if given is None and name.startswith(_OBJECT):

@@ -368,7 +368,6 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     line = one_line(lambda: load_verifier(str(tmp_path / "notes.txt")), ConfigurationError)
     assert "neither" in line
-    one_line(lambda: load_verifier("base", threads=0), ConfigurationError)
 
 
 def test_missing_embedded_weights_are_one_line(

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from xml.parsers import expat
 
-from halldetect.errors import InputError, MissingExtra
+from halldetect.errors import InputError, MissingExtra, described
 
 # A small file can unpack to a huge one, or draw one page a thousand times. So the bytes after
 # unpacking and the work are limited: a basis, and a multiple of the size of the file.
 _UNPACKED = (2_000_000, 50)
 _WORK = (200_000, 4)
-_MAX_UNPACKED = 50_000_000
+_MAX_UNPACKED, _MAX_DEPTH = 50_000_000, 200
 # The work of a page, and of drawing a form; an operator or an XML element is 1.
 _PAGE, _FORM = 100, 100
 _HYPHENATED = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
@@ -78,8 +78,7 @@ def read_pages(data: bytes, name: str, *, evidence: bool = False) -> list[str] |
     except _TooMuch:
         raise InputError(f"{name} holds too much to be read as {kind}; split it first") from None
     except Exception as error:  # damaged files raise almost anything
-        why = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
-        raise InputError(f"{name} cannot be read as {kind} ({why})") from error
+        raise InputError(f"{name} cannot be read as {kind} ({described(error)[:120]})") from error
 
 
 # PDF
@@ -269,9 +268,8 @@ def _docx_pages(data: bytes, evidence: bool) -> list[str] | None:
             return None
         targets = _relations(archive, main)
         reader = _DocxReader(evidence)
-        for kind, part in targets:
-            if kind == "styles":
-                _parse(archive, part, budget, reader.style)
+        for part in (name for kind, name in targets if kind == "styles"):
+            _parse(archive, part, budget, reader.style)
         kinds = _PARTS if evidence else (*_PARTS, "comments")
         others = [part for wanted in kinds for kind, part in targets if kind == wanted]
         for part in [main, *others]:
@@ -309,6 +307,8 @@ class _DocxReader:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Take note of the start of an element."""
         self._path.append(tag)
+        if len(self._path) > _MAX_DEPTH:
+            raise _TooMuch
         self._skipped += tag in _SKIPPED
         if self._skipped:
             return

@@ -68,14 +68,7 @@ _PRESUPPOSING = re.compile(
 def read_response(
     text: str, question: str | None = None, names: Sequence[str] = (), language: str = ENGLISH
 ) -> Document:
-    """Read a response into sentences and units; see `read_units` for the arguments."""
-    return Document(text, sentences(text), read_units(text, question, names, language))
-
-
-def read_units(
-    text: str, question: str | None = None, names: Sequence[str] = (), language: str = ENGLISH
-) -> tuple[Unit, ...]:
-    """Return the units of a response, in order.
+    """Read a response into sentences and units.
 
     Args:
         text: The raw response; the spans of the units are ranges of it.
@@ -84,7 +77,8 @@ def read_units(
         language: That of the response; rules that know English words apply to "en" only.
     """
     english = language == ENGLISH
-    return answering(_Reader(text, question, names, english).units(), question, english=english)
+    units = _Reader(text, question, names, english).units()
+    return Document(text, sentences(text), answering(units, question, english=english))
 
 
 class _LineStart(NamedTuple):
