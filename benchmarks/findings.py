@@ -37,7 +37,7 @@ from halldetect import pipeline
 from halldetect.detector import BLOCK, Detector
 from halldetect.explanation.explain import Findings
 from halldetect.findings.numbers import check_numbers
-from halldetect.findings.removal import find_words
+from halldetect.findings.wrong_words import find_words
 from halldetect.inputs import Pair, clean_pair, read_texts
 from halldetect.reading.claims import read_claims
 from halldetect.reading.document import Span
@@ -95,10 +95,7 @@ def numbers(data: str) -> dict[str, Any]:
                 ClaimReport(claim.text, claim.span, None, Status.SUPPORTED, None, 0.9)
                 for claim in claims
             )
-            item = Findings(
-                claims, reports, read.documents, length=len(claims),
-                response=pair.response, question=pair.question or "",
-            )  # fmt: skip
+            item = Findings(pair, 0, read.documents, claims, len(claims), reports=reports)
             (found,) = check_numbers([item], lambda *_, **__: [[]], Calibration())
             for claim in found.reports:
                 wrong = any(bad and claim.text in text for text, bad in labels)

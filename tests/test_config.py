@@ -53,7 +53,7 @@ def test_texts_are_parsed(name: str, text: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("threshold", "strict", "'strict' is neither a number nor one of recall, balanced"),
+        ("threshold", "strict", "'strict' is not a number, one of recall, balanced"),
         ("seed", "x", "'x'"),
     ],
 )

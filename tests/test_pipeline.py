@@ -10,10 +10,11 @@ import pytest
 
 from halldetect import Detector, Pair, Report, Status, Verdict
 from halldetect.errors import ConfigurationError
+from halldetect.explanation.explain import Findings
 from halldetect.inputs import NOTHING_ASSERTED, clean_pair
 from halldetect.knowledge.passages import Passage
 from halldetect.knowledge.retrieval import NOTHING_FOUND, mark_not_found, retrieve
-from halldetect.pipeline import _shares
+from halldetect.pipeline import _timed
 from halldetect.preparation import NOT_SEARCHED
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Event
 from halldetect.reading.claims import Claim
@@ -170,10 +171,16 @@ def test_check_can_be_stopped_in_every_phase(phase: str) -> None:
         )
 
 
-def test_seconds_are_split_by_tokens() -> None:
+def test_seconds_are_split_by_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    def seconds(answers: list[list[tuple[str, Judgement]]]) -> list[float]:
+        found = [Findings(clean_pair(Pair(SOURCE, "x"))) for _ in answers]
+        with monkeypatch.context() as patched:
+            patched.setattr("halldetect.pipeline.perf_counter", lambda: 9.0)
+            return [item.seconds["verify"] for item in _timed("verify", 1.0, found, answers)]
+
     answers = [[("x", Judgement(tokens=count))] for count in (30, 10, 0)]
-    assert _shares(8.0, answers) == [6.0, 2.0, 0.0]
-    assert _shares(8.0, [[], []]) == [0.0, 0.0]
+    assert seconds(answers) == [6.0, 2.0, 0.0]
+    assert seconds([[], []]) == [0.0, 0.0]
     short, long = (
         report.cost.seconds
         for report in detector().check_many(

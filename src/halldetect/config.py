@@ -6,7 +6,6 @@ option (see `Option`). A new option needs a field here and the same name in `Set
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -26,6 +25,7 @@ PAPER_EXTRACTOR = "qwen2.5-coder-0.5b"
 PAPER_VERIFIER = "deberta-v3-large"
 ON_UNCHECKED = ("report", "fail")
 DEVICES = ("auto", "cpu", "cuda", "mps")
+_A_THRESHOLD = f"a number, one of {', '.join(OPERATING_POINTS)}, or a {SUFFIX} file"
 # Support and its absence have equal weight.
 DEFAULT_THRESHOLD = 0.5
 
@@ -52,16 +52,9 @@ class Option:
         return None if self.default is None or self.flag is None else str(self.default)
 
 
-def _option(
-    default: Any,
-    help: str,
-    metavar: str | None = None,
-    parse: Callable[[str], Any] = str,
-    choices: tuple[str, ...] = (),
-) -> Any:
+def _option(default: Any, help: str, metavar: str | None = None, **about: Any) -> Any:
     """Declare a field of `Configuration`; the arguments are those of `Option`."""
-    about = {"help": help, "metavar": metavar, "parse": parse, "choices": choices}
-    return field(default=default, metadata=about)
+    return field(default=default, metadata={"help": help, "metavar": metavar, **about})
 
 
 def parse_threshold(text: str) -> float | str:
@@ -71,10 +64,7 @@ def parse_threshold(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        names = ", ".join(OPERATING_POINTS)
-        raise ValueError(
-            f"{text!r} is neither a number nor one of {names} nor a {SUFFIX} file"
-        ) from None
+        raise ValueError(f"{text!r} is not {_A_THRESHOLD}") from None
 
 
 class Settings(TypedDict, total=False):
@@ -124,10 +114,10 @@ class Configuration:
         "hallucinated at this score or above: a number, or recall, balanced or precision, whose "
         "numbers were fitted for the verifier",
         "T",
-        parse_threshold,
+        parse=parse_threshold,
     )
     threads: int | None = _option(
-        None, "threads per model (default: as many as there are cores)", "N", int
+        None, "threads per model (default: as many as there are cores)", "N", parse=int
     )
     knowledge: str | None = _option(
         None,
@@ -135,8 +125,10 @@ class Configuration:
         "retrieved from",
         "INDEX",
     )
-    max_source: int = _option(MAX_SOURCE, "refuse a source of more characters", "N", int)
-    max_response: int = _option(MAX_RESPONSE, "refuse a response of more characters", "N", int)
+    max_source: int = _option(MAX_SOURCE, "refuse a source of more characters", "N", parse=int)
+    max_response: int = _option(
+        MAX_RESPONSE, "refuse a response of more characters", "N", parse=int
+    )
     on_unchecked: str = _option(
         "report",
         "a response with a part that was not judged but may assert something: only report the "
@@ -149,7 +141,7 @@ class Configuration:
         "the language model that writes the claims, with --paper; see the list of extractors",
         "NAME",
     )
-    seed: int = _option(0, "seed of the extractor", "N", int)
+    seed: int = _option(0, "seed of the extractor", "N", parse=int)
 
     def __post_init__(self) -> None:
         self._check_threshold()
@@ -168,11 +160,9 @@ class Configuration:
 
     def _check_threshold(self) -> None:
         if isinstance(self.threshold, str):
-            names = ", ".join(OPERATING_POINTS)
             if not _is_named(self.threshold):
                 raise ConfigurationError(
-                    f"threshold must be a number, one of {names}, or a {SUFFIX} file, "
-                    f"not {self.threshold!r}"
+                    f"threshold must be {_A_THRESHOLD}, not {self.threshold!r}"
                 )
             if self.paper:
                 raise ConfigurationError(
@@ -180,7 +170,8 @@ class Configuration:
                     "number"
                 )
             return
-        if not (_is_number(self.threshold) and 0.0 <= self.threshold <= 1.0):
+        number = isinstance(self.threshold, (int, float)) and not isinstance(self.threshold, bool)
+        if not (number and 0.0 <= self.threshold <= 1.0):
             raise ConfigurationError(f"threshold must lie between 0 and 1, not {self.threshold}")
         object.__setattr__(self, "threshold", float(self.threshold))
 
@@ -233,8 +224,4 @@ def _is_named(threshold: str) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return type(value) is int

@@ -19,7 +19,7 @@ from halldetect.agents.conversation import ConversationReport
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.findings.disputes import find_missing
-from halldetect.findings.removal import find_words
+from halldetect.findings.wrong_words import find_words
 from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model
@@ -84,16 +84,9 @@ class Detector:
             knowledge=given.knowledge if knowledge is None else _name(knowledge),
             extractor=None if self._extractor is None else _name(self._extractor),
         )
-        self._loader = Loader(
-            self.configuration,
-            used,
-            None if isinstance(knowledge, (str, Path)) else knowledge,
-            calibration,
-            notice,
-            progress,
-        )
+        index = None if isinstance(knowledge, (str, Path)) else knowledge
+        self._loader = Loader(self.configuration, used, index, calibration, notice, progress)
         self._rules = tuple(rules)
-        self._notice = notice
         self._progress = progress
         self._models: Models | None = None
         self._paper: PaperModels | None = None
@@ -106,14 +99,13 @@ class Detector:
         verifier: str | Verifier | None = None,
         *,
         notice: Notice = print_notice,
-        progress: Progress | None = None,
         **options: Unpack[Settings],
     ) -> Detector:
         """Return a detector with the method and models of the paper; arguments as in `Detector`."""
         config = Configuration.for_paper(**options)
         if verifier is not None:
             config = config.replaced(fallback=options.get("fallback"))
-        return cls(verifier, extractor=extractor, config=config, notice=notice, progress=progress)
+        return cls(verifier, extractor=extractor, config=config, notice=notice)
 
     @classmethod
     def from_provenance(
@@ -123,8 +115,6 @@ class Detector:
         verifier: Verifier | None = None,
         knowledge: Knowledge | None = None,
         extractor: Extractor | None = None,
-        notice: Notice = print_notice,
-        progress: Progress | None = None,
     ) -> Detector:
         """Return the detector that made a report.
 
@@ -133,24 +123,16 @@ class Detector:
         """
         recorded = report.provenance
         config = Configuration.from_dict(recorded.configuration)
-        for role, name, given in (
-            ("verifier", config.verifier, verifier),
-            ("knowledge", config.knowledge, knowledge),
-            ("extractor", config.extractor, extractor),
-        ):
-            if given is None and name is not None and name.startswith(_OBJECT):
+        objects: dict[str, Any] = {"verifier": verifier, "knowledge": knowledge}
+        objects["extractor"] = extractor
+        for role, given in objects.items():
+            name = getattr(config, role) or ""
+            if given is None and name.startswith(_OBJECT):
                 kind = name.removeprefix(_OBJECT)
                 raise ConfigurationError(f"the report was made with a {kind}: pass it as {role}")
         known = None if config.verifier == CASCADE else recorded.verifier.get("calibration")
-        detector = cls(
-            verifier,
-            knowledge=knowledge,
-            config=config,
-            calibration=None if known is None else Calibration.from_mapping(known),
-            extractor=extractor,
-            notice=notice,
-            progress=progress,
-        )
+        calibration = None if known is None else Calibration.from_mapping(known)
+        detector = cls(config=config, calibration=calibration, **objects)
         detector.configuration = config
         if recorded.extractor:
             require_same_model("extractor", recorded.extractor, detector.extractor.description)

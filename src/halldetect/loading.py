@@ -103,6 +103,10 @@ class Loader:
         from halldetect.paper.extractors import load_extractor
         from halldetect.paper.method import PaperModels
 
+        def fetched(done: int, total: int | None, _: str) -> None:
+            if self.progress is not None and total:
+                self.progress("fetch", done, total)
+
         if extractor is None:
             raise ConfigurationError("the paper's method needs an extractor")
         if isinstance(extractor, str):
@@ -111,14 +115,10 @@ class Loader:
                 threads=self.configuration.threads,
                 seed=self.configuration.seed,
                 notice=self.notice,
-                progress=None if self.progress is None else self._fetched,
+                progress=fetched,
             )
         verifier, notes = self._load_verifier()
         return PaperModels(extractor, verifier, notes)
-
-    def _fetched(self, done: int, total: int | None, _: str) -> None:
-        if self.progress is not None and total:
-            self.progress("fetch", done, total)
 
     def _models(
         self,

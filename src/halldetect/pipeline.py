@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from time import perf_counter
 
 from halldetect.config import Configuration
 from halldetect.errors import described
 from halldetect.explanation.explain import Findings, explain
-from halldetect.explanation.locating import locate
-from halldetect.explanation.proofs import find_proofs
+from halldetect.explanation.proofs import find_proofs, locate
 from halldetect.findings import check_facts
 from halldetect.findings.disputes import find_disputes
 from halldetect.findings.wrong_words import mark_wrong_words
@@ -33,7 +32,7 @@ from halldetect.report.conclusion import Finished, conclude, quoting
 from halldetect.scoring import score_claim, uncheckable
 from halldetect.verification.cascade import is_unsure
 from halldetect.verification.judging import Judgement, verify
-from halldetect.verification.planning import Task
+from halldetect.verification.windows import Task
 
 
 def finish(
@@ -54,27 +53,13 @@ def finish(
     assert isinstance(threshold, float)  # without models it cannot be an operating point
     reports = []
     for item in prepared:
-        found, used = (_start(item), None) if item.problem is not None else next(outcomes)
-        finished = Finished(
-            item.pair,
-            found.reports,
-            item.unchecked,
-            item.problem or found.problem,
-            item.abstained,
-            found.answers,
-            found.seconds,
-            found.notes,
-            threshold=threshold,
-            languages=item.languages,
-        )
-        if used is not None:
-            finished = replace(
-                finished,
-                notes=(*found.notes, *used.notes),
-                verifier=used.verifier,
-                calibration=used.calibration,
-                threshold=used.threshold,
-                knowledge=used.knowledge,
+        if item.problem is not None:
+            finished = Finished(_start(item), threshold)
+        else:
+            found, used = next(outcomes)
+            found = replace(found, notes=(*found.notes, *used.notes))
+            finished = Finished(
+                found, used.threshold, used.verifier, used.calibration, used.knowledge
             )
         reports.append(conclude(finished, config))
     return reports
@@ -149,18 +134,7 @@ def _judge_all(
 
 
 def _start(item: Prepared) -> Findings:
-    return Findings(
-        item.claims,
-        (),
-        item.documents,
-        item.pair.document_names,
-        length=item.length,
-        response=item.pair.response,
-        question=item.pair.question or "",
-        seconds=item.seconds,
-        notes=item.notes,
-        languages=item.languages,
-    )
+    return Findings(**{one.name: getattr(item, one.name) for one in fields(Prepared)})
 
 
 def _judge(
@@ -219,7 +193,11 @@ def _rescued(
     if not any(places):
         return outcomes
     tasks = [
-        Task(tuple(found.claims[at].read_as or "" for at in chosen), found.documents, found.names)
+        Task(
+            tuple(found.claims[at].read_as or "" for at in chosen),
+            found.documents,
+            found.pair.document_names,
+        )
         for found, chosen in zip(outcomes, places, strict=True)
     ]
     results = []
@@ -336,14 +314,9 @@ def _timed(
     answers: Sequence[Sequence[tuple[str, Judgement]]],
 ) -> list[Findings]:
     """Add the time since `started` to the findings, split by the tokens of their new answers."""
-    shares = _shares(perf_counter() - started, answers)
-    return [found.spending(phase, share) for found, share in zip(findings, shares, strict=True)]
-
-
-def _shares(seconds: float, answers: Sequence[Sequence[tuple[str, Judgement]]]) -> list[float]:
-    """Split the time of a step over pairs by the tokens that were read for each."""
     tokens = [sum(judged.tokens for _, judged in of_pair) for of_pair in answers]
-    return [seconds * of_pair / (sum(tokens) or 1) for of_pair in tokens]
+    each = (perf_counter() - started) / (sum(tokens) or 1)
+    return [found.spending(phase, each * own) for found, own in zip(findings, tokens, strict=True)]
 
 
 def _advance(progress: Progress | None, phase: str = "verify") -> Callable[[int, int], None] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import Self
 
 from halldetect.config import Configuration
 from halldetect.errors import InputError, described
@@ -25,7 +26,7 @@ from halldetect.inputs import (
 )
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieve
-from halldetect.reading.answers import ANSWER_TO, likely_answer
+from halldetect.reading.answers import ANSWER_TO
 from halldetect.reading.claims import Claim, read_claims, unchecked_parts
 from halldetect.reading.document import Document, UncheckedPart
 from halldetect.reading.languages import ENGLISH, detect, detect_all
@@ -68,10 +69,15 @@ class Prepared:
         """Return the languages of all texts."""
         return frozenset((*self.languages, *(claim.language for claim in self.claims)))
 
-    def spent(self, phase: str, started: float) -> dict[str, float]:
-        """Return the seconds per phase with the time since `started` added to one."""
-        now = perf_counter() - started
-        return {**self.seconds, phase: self.seconds.get(phase, 0.0) + now}
+    @property
+    def question(self) -> str:
+        """Return the question, empty if none is given."""
+        return self.pair.question or ""
+
+    def spending(self, phase: str, seconds: float) -> Self:
+        """Return the pair with more time spent in a phase."""
+        spent = self.seconds.get(phase, 0.0) + seconds
+        return replace(self, seconds={**self.seconds, phase: spent})
 
 
 def clean(item: AnyPair, index: int) -> Prepared:
@@ -174,14 +180,10 @@ def read(prepared: Prepared, known: Languages = None) -> Prepared:
     if not claims:
         abstained = any(unit.abstains for unit in texts.response.units)
         problem = ABSTAINED if abstained else NOTHING_ASSERTED
-        if abstained and pair.question is not None:
-            answer = likely_answer(pair.question, texts.documents)
-            if answer is not None:
-                notes.append(f"the source may answer the question: {answer}")
     languages = prepared.languages
     if not languages and any(claim.language not in (ENGLISH, "") for claim in claims):
         languages = (ENGLISH,) * (1 + len(texts.documents))
-    return replace(
+    prepared = replace(
         prepared,
         languages=languages,
         documents=texts.documents,
@@ -191,8 +193,8 @@ def read(prepared: Prepared, known: Languages = None) -> Prepared:
         problem=problem,
         abstained=abstained,
         notes=tuple(notes),
-        seconds=prepared.spent("read", started),
     )
+    return prepared.spending("read", perf_counter() - started)
 
 
 def _copied_answers(claims: tuple[Claim, ...], texts: Texts) -> tuple[Claim, ...]:
@@ -234,15 +236,15 @@ def search(prepared: Prepared, knowledge: Knowledge) -> Prepared:
         found = retrieve(prepared.pair, prepared.claims, knowledge)
     except Exception as error:
         return replace(prepared, problem=f"{NOT_SEARCHED}: {described(error)}")
-    return replace(
+    prepared = replace(
         prepared,
         pair=found.pair,
         documents=(*prepared.documents, *found.documents),
         languages=prepared.languages
         and (*prepared.languages, *(detect(item.text) or ENGLISH for item in found.documents)),
         not_found=found.not_found,
-        seconds=prepared.spent("retrieve", started),
     )
+    return prepared.spending("retrieve", perf_counter() - started)
 
 
 def keep_claims_from(prepared: Prepared, start: int) -> Prepared:

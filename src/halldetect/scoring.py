@@ -57,11 +57,9 @@ class Calibration:
     enough: float = 0.8
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            if item.name in ("slope", "offset"):
-                continue
-            if not 0.0 <= getattr(self, item.name) <= 1.0:
-                raise ModelError(f"calibration: {item.name} must lie between 0 and 1")
+        for name in {item.name for item in fields(self)} - {"slope", "offset"}:
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ModelError(f"calibration: {name} must lie between 0 and 1")
         if not (math.isfinite(self.slope) and self.slope > 0.0 and math.isfinite(self.offset)):
             raise ModelError("calibration: slope must be positive, slope and offset finite")
 
@@ -145,10 +143,10 @@ def score_claim(claim: Claim, judged: Judgement, calibration: Calibration) -> Cl
     status = calibration.status(support, contradiction)
     two_way = all(answer.contradiction is None for _, answer in answered)
     return ClaimReport(
-        text=claim.text,
-        span=claim.span,
-        span_reason=claim.span_reason,
-        status=status,
+        claim.text,
+        claim.span,
+        claim.span_reason,
+        status,
         reason=None,
         support=support,
         contradiction=None if two_way else contradiction,
@@ -159,12 +157,7 @@ def score_claim(claim: Claim, judged: Judgement, calibration: Calibration) -> Cl
 def uncheckable(claim: Claim, reason: str) -> ClaimReport:
     """Return the report of a claim that could not be judged."""
     return ClaimReport(
-        text=claim.text,
-        span=claim.span,
-        span_reason=claim.span_reason,
-        status=Status.UNCHECKABLE,
-        reason=reason,
-        support=None,
+        claim.text, claim.span, claim.span_reason, Status.UNCHECKABLE, reason, support=None
     )
 
 
@@ -206,22 +199,15 @@ def choose_passage(
 
     A page is too long to point at a place, so it is the last choice for the closest passage.
     """
-    passages = [
-        (window.page, evidence_of(window, answer))
-        for window, answer in zip(judged.windows, judged.probabilities, strict=True)
-    ]
+    passages = list(zip(judged.windows, map(_rounded, judged.probabilities), strict=True))
     settling = settling_probability(status)
     if settling is not None:
-        found = [
-            item
-            for _, item in passages
-            if item.probabilities is not None and settling(item.probabilities) >= settled_from
-        ]
+        found = [evidence_of(*item) for item in passages if settling(item[1]) >= settled_from]
         if found:
             return min(found, key=_length)
-    short = [item for is_page, item in passages if not is_page]
-    closest = short or [item for _, item in passages]
-    return best_passage(closest, settling or (lambda answer: answer.entailment))
+    closest = [item for item in passages if not item[0].page] or passages
+    value = settling or (lambda answer: answer.entailment)
+    return best_passage([evidence_of(*item) for item in closest], value)
 
 
 def _length(passage: Evidence) -> int:

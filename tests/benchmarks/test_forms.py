@@ -8,7 +8,7 @@ from benchmarks.forms.answers import Answer, answers
 from benchmarks.forms.dressings import DRESSINGS, Statement, dressed, statements
 from benchmarks.forms.injections import CARRIERS, KINDS, injections
 from halldetect.reading.document import Span, Unit
-from halldetect.reading.response import read_units
+from halldetect.reading.response import read_response
 
 TRUE_SENTENCES = {
     "The crossing takes twenty-five minutes.",
@@ -17,7 +17,7 @@ TRUE_SENTENCES = {
 
 
 def judged(text: str) -> list[Unit]:
-    return [unit for unit in read_units(text) if unit.asserts]
+    return [unit for unit in read_response(text).units if unit.asserts]
 
 
 def overlap(left: Span, right: Span) -> bool:

@@ -181,7 +181,7 @@ def test_a_response_may_begin_with_a_dash() -> None:
         (["check", "only one"], "one SOURCE and one RESPONSE"),
         (["check", "a b", "c d", "e f"], "not 3 arguments"),
         (["check", "a b", "c d", "--threshold", "2"], "between 0 and 1"),
-        (["check", "a b", "c d", "--threshold", "half"], "neither a number"),
+        (["check", "a b", "c d", "--threshold", "half"], "is not a number"),
         (["check", "a b", "c d", "--device", "abacus"], "invalid choice"),
         (["check", "a b", "c d", "--threads", "0"], "threads"),
         (["check", "a b", "c d", "--treshold", "1"], "--treshold 1; did you mean --threshold?"),

@@ -10,6 +10,7 @@ import pytest
 from halldetect import Detector
 from halldetect.explanation.explain import Findings
 from halldetect.explanation.proofs import find_proofs
+from halldetect.inputs import CleanPair
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
@@ -51,9 +52,12 @@ def findings(
     """Return claims that the whole source settles."""
     whole = Evidence(SOURCE, 0, Span(0, len(SOURCE)), (), answer)
     return Findings(
-        tuple(Claim(text, None) for text in statements),
-        tuple(ClaimReport(text, None, None, status, None, 0.9, proof=whole) for text in statements),
-        (read_source(SOURCE),),
+        CleanPair((SOURCE,), " ".join(statements), None),
+        documents=(read_source(SOURCE),),
+        claims=tuple(Claim(text, None) for text in statements),
+        reports=tuple(
+            ClaimReport(text, None, None, status, None, 0.9, proof=whole) for text in statements
+        ),
     )
 
 
@@ -146,7 +150,7 @@ def test_statement_with_resolved_references_is_asked_about() -> None:
     found = findings("She won the regatta.")
     report = replace(found.reports[0], read_as=WON)
     verifier = NeedsAll("regatta")
-    passages(verifier, Findings(found.claims, (report,), found.documents))
+    passages(verifier, replace(found, reports=(report,)))
     assert {claim for call in verifier.calls for _, claim in call} == {WON}
 
 

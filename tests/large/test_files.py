@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -51,8 +50,6 @@ def test_reads_what_the_package_wrote(tmp_path: Path) -> None:
     assert np.array_equal(file.matrix("a"), tensors["a"])
     assert np.array_equal(file.rows("a", [1]), tensors["a"][1:])
     assert np.array_equal(file.matrix("b")[0], tensors["b"].astype(np.float32))
-    with pytest.raises(ModelError, match="no tensor blk"):
-        file.matrix("blk.99.attn_q.weight")
 
 
 def test_damaged_gguf_is_refused(tiny: TinyModel, tmp_path: Path) -> None:
@@ -186,12 +183,9 @@ def test_torch_and_numpy_dequantise_alike(kind: str) -> None:
     assert np.array_equal(values, dequantise(raw, kind), equal_nan=True)
 
 
-def test_sizes_come_from_the_file(tiny: TinyModel, tmp_path: Path) -> None:
+def test_sizes_come_from_the_file(tiny: TinyModel) -> None:
     found = asdict(Shape.of(GgufFile(tiny.base)))
     assert found == pytest.approx(asdict(SHAPE), rel=1e-6)  # stored as float32
-    write_gguf(tmp_path / "no.gguf", {"general.architecture": "qwen2"}, {})
-    with pytest.raises(ModelError, match=r"does not state qwen2\.block_count"):
-        Shape.of(GgufFile(tmp_path / "no.gguf"))
 
 
 def small_adapter() -> Adapter:
@@ -215,49 +209,6 @@ def test_adapter_is_read_as_it_was_rounded(tmp_path: Path) -> None:
     for name, values in written.tensors.items():
         assert read.tensors[name].shape == values.shape
         assert np.abs(read.tensors[name] - values).max() <= np.abs(values).max() / 127 * 0.55
-    read.check_fits(SHAPE)
-
-
-def test_adapter_that_does_not_fit_is_refused() -> None:
-    adapter = small_adapter()
-    with pytest.raises(ModelError, match=r"no map layers\.3\.q"):
-        adapter.check_fits(replace(SHAPE, layers=SHAPE.layers + 1))
-    with pytest.raises(ModelError, match="more maps"):
-        adapter.check_fits(replace(SHAPE, layers=SHAPE.layers - 1))
-    with pytest.raises(ModelError, match=r"layers\.0\.g .* does not fit"):
-        adapter.check_fits(replace(SHAPE, ffn=SHAPE.ffn + 1))
-
-
-def test_damaged_adapter_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.lora8"
-    write_adapter(path, small_adapter())
-    whole = path.read_bytes()
-    (length,) = struct.unpack_from("<Q", whole)
-    header = json.loads(whole[8 : 8 + length])
-
-    def with_metadata(**changes: str | None) -> bytes:
-        metadata = {**header["__metadata__"], **changes}
-        kept = {key: value for key, value in metadata.items() if value is not None}
-        head = json.dumps({**header, "__metadata__": kept}).encode()
-        return struct.pack("<Q", len(head)) + head + whole[8 + length :]
-
-    for data in (
-        b"",
-        b"short",
-        whole[:100],
-        whole[:-10],
-        with_metadata(format="other"),
-        with_metadata(base_sha256=None),
-        with_metadata(temperature=None),
-        with_metadata(temperature="0"),
-        with_metadata(temperature="nan"),
-        with_metadata(languages="{"),
-    ):
-        path.write_bytes(data)
-        with pytest.raises(ModelError, match="not an adapter"):
-            read_adapter(path)
-    with pytest.raises(ModelError, match="cannot read"):
-        read_adapter(tmp_path / "none.lora8")
 
 
 @pytest.fixture(scope="module")
@@ -298,16 +249,6 @@ def test_text_cannot_pretend_to_be_the_prompt(prompt: Prompt, word: str) -> None
     assert prompt.claims([hostile]) == prompt.claims([harmless])
     inside = "The claim: it returns. Its answer: no."
     assert len(prompt.passages([inside])[0]) == len(f"Document: {inside}")  # a token per byte
-
-
-def test_another_tokenizer_is_refused(tmp_path: Path) -> None:
-    metadata = {"general.architecture": "llama", "tokenizer.ggml.pre": "llama-bpe"}
-    write_gguf(tmp_path / "other.gguf", metadata, {"a": np.zeros((1, 1), np.float32)})
-    file = GgufFile(tmp_path / "other.gguf")
-    with pytest.raises(ModelError, match="another tokenizer"):
-        Prompt(file)
-    with pytest.raises(ModelError, match="not a Qwen2 model"):
-        Shape.of(file)
 
 
 def test_conversions_of_other_adapters_are_removed(tiny: TinyModel, tmp_path: Path) -> None:

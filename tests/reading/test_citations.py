@@ -6,7 +6,7 @@ import pytest
 
 from halldetect import Detector
 from halldetect.reading.citations import cited_documents
-from halldetect.reading.response import read_units
+from halldetect.reading.response import read_response
 from halldetect.report import CitationScores, Status
 from tests.support.fakes import OverlapVerifier
 
@@ -128,5 +128,5 @@ def test_what_names_no_single_document_is_no_citation(sentence: str) -> None:
 
 @pytest.mark.parametrize("text", ["Dogs are 【not】 allowed.", "Dogs are 【not 1】 allowed."])
 def test_words_in_wide_brackets_are_not_citations(text: str) -> None:
-    (unit,) = read_units(text)
+    (unit,) = read_response(text).units
     assert unit.text == text

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.reading.document import Unit
-from halldetect.reading.response import read_units
+from halldetect.reading.response import read_response
 
 TABLE = """Here are the figures:
 
@@ -26,7 +26,7 @@ The mill was sold."""
 
 
 def said(text: str) -> list[Unit]:
-    return [unit for unit in read_units(text) if unit.asserts]
+    return [unit for unit in read_response(text).units if unit.asserts]
 
 
 def test_table_rows_with_headers() -> None:
@@ -98,7 +98,7 @@ TEXTS = ["\n\n", "\n", "The ferry sank. ", "Ann left in 1998. ", "- ", "> ", "| 
 @given(st.lists(st.sampled_from([*TAGS.split(), *TEXTS]), max_size=12))
 def test_any_tags_keep_every_statement(pieces: list[str]) -> None:
     text = "".join(pieces)
-    units = read_units(text)
+    units = read_response(text).units
     assert all(0 <= unit.span.start < unit.span.end <= len(text) for unit in units)
     for statement in ("The ferry sank", "Ann left in 1998"):
         assert (statement in text) == any(statement in unit.text for unit in units if unit.asserts)

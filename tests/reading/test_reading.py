@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.reading.document import INSERTED, Unit
-from halldetect.reading.response import read_units
+from halldetect.reading.response import read_response
 
 
 def asserted(text: str) -> list[str]:
-    return [unit.text for unit in read_units(text) if unit.asserts]
+    return [unit.text for unit in read_response(text).units if unit.asserts]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_marks_are_no_part_of_what_is_said(text: str, plain: str) -> None:
 @given(st.text())
 def test_every_word_is_in_its_unit(text: str) -> None:
     covered: set[int] = set()
-    for unit in read_units(text):
+    for unit in read_response(text).units:
         assert 0 <= unit.span.start < unit.span.end <= len(text)
         assert unit.text == unit.text.strip()
         for character, origin in zip(unit.text, unit.tracked.origins, strict=True):
@@ -140,7 +140,6 @@ def test_every_word_is_in_its_unit(text: str) -> None:
         ("1. Ann left.\n2. Bob stayed.", ["Ann left.", "Bob stayed."]),
         ("False:\nAnn left.", ["It is not true that Ann left."]),
         ("Common myths:\n- The ferry sank.", ["It is not true that the ferry sank."]),
-        ("The ferry is lovely /s", ["It is not true that the ferry is lovely"]),
         ("Ann left.\n\nSources:\n- [1] Ferry leaflet, 2024, page 3", ["Ann left."]),
         ("Source: Ann left Rome.", ["Ann left Rome."]),
         ("[1] Children pay nine euros.", ["Children pay nine euros."]),
@@ -167,7 +166,7 @@ def test_what_is_judged(text: str, judged: list[str]) -> None:
     ],
 )
 def test_an_answer_that_gives_none_abstains(text: str) -> None:
-    (unit,) = read_units(text)
+    (unit,) = read_response(text).units
     assert unit.abstains
     assert not unit.asserts
 
@@ -194,10 +193,12 @@ def test_abstention_with_a_statement_is_judged(text: str) -> None:
         ("Ann did n0t leave.", "unusual characters"),
         ("Ann did \u24dd\u24de\u24e3 leave.", "unusual characters"),
         ("Ann " + "x" * 200 + " left.", "200 letters"),
+        ("The ferry is lovely /s", "symbol that may deny it"),
+        ("The ferry is lovely. \u274c", "symbol that may deny it"),
     ],
 )
 def test_what_cannot_be_judged_says_why(text: str, problem: str) -> None:
-    (unit,) = read_units(text)
+    (unit,) = read_response(text).units
     assert unit.asserts
     assert unit.problem is not None
     assert problem in unit.problem
@@ -216,14 +217,14 @@ def test_what_cannot_be_judged_says_why(text: str, problem: str) -> None:
     ],
 )
 def test_a_bare_answer_is_read_with_its_question(question: str, answer: str, judged: str) -> None:
-    (unit,) = read_units(answer, question)
+    (unit,) = read_response(answer, question).units
     assert unit.text == judged
     assert unit.span.cut(answer) == answer
 
 
 @pytest.mark.parametrize("text", ["Yes.", "In 1998.", "42", "No"])
 def test_bare_answer_without_question_is_uncheckable(text: str) -> None:
-    (unit,) = read_units(text)
+    (unit,) = read_response(text).units
     assert unit.asserts
     assert unit.problem is not None
 
@@ -233,7 +234,7 @@ def test_yes_before_a_statement_is_skipped() -> None:
 
 
 def one(text: str) -> Unit:
-    return next(unit for unit in read_units(text) if unit.asserts)
+    return next(unit for unit in read_response(text).units if unit.asserts)
 
 
 def test_unit_has_span_and_citations() -> None:
@@ -247,7 +248,7 @@ def test_unit_has_span_and_citations() -> None:
 
 
 def test_number_after_full_stop_cites_sentence_before() -> None:
-    units = read_units("Ann left. [1] Customers get a bicycle. [2] Tom works.")
+    units = read_response("Ann left. [1] Customers get a bicycle. [2] Tom works.").units
     assert [unit.text for unit in units if unit.asserts] == [
         "Ann left.",
         "Customers get a bicycle.",
@@ -269,7 +270,6 @@ def test_list_item_keeps_its_lead_in() -> None:
     [
         ("~~The kiosk sells stamps.~~", "It is not true that the kiosk sells stamps."),
         ("<del>The kiosk sells stamps.</del>", "It is not true that the kiosk sells stamps."),
-        ("The kiosk sells stamps. ❌", "It is not true that the kiosk sells stamps."),
         ("Who would have guessed that the kiosk burned?", "The kiosk burned."),
         ("The leaflet does not say why the kiosk burned down.", None),
         ("I can't comment on the fact that the kiosk burned.", None),
@@ -277,19 +277,19 @@ def test_list_item_keeps_its_lead_in() -> None:
     ],
 )
 def test_what_a_reader_takes_away_is_read(text: str, read: str | None) -> None:
-    found = [unit.text for unit in read_units(text) if unit.asserts]
+    found = [unit.text for unit in read_response(text).units if unit.asserts]
     assert found == ([text] if read is None else [read])
 
 
 def test_struck_words_inside_a_sentence_are_left_out() -> None:
-    (unit,) = read_units("The fee is ~~three~~ four euros.")
+    (unit,) = read_response("The fee is ~~three~~ four euros.").units
     assert unit.text.split() == ["The", "fee", "is", "four", "euros."]
     assert unit.span.cut("The fee is ~~three~~ four euros.") == "The fee is ~~three~~ four euros."
 
 
 def test_a_question_why_makes_its_answer_an_abstention() -> None:
     text = "The leaflet does not say why the kiosk burned down."
-    (unit,) = read_units(text, "Why did the kiosk burn down?")
+    (unit,) = read_response(text, "Why did the kiosk burn down?").units
     assert unit.abstains
 
 
@@ -338,6 +338,6 @@ def test_marks_of_code_are_left_out(text: str, read: str) -> None:
     ],
 )
 def test_sentences_that_assert_nothing(sentence: str, reason: str | None) -> None:
-    units = read_units(f"The ferry sank. {sentence}")
+    units = read_response(f"The ferry sank. {sentence}").units
     assert units[1].reason == reason
     assert units[1].asserts is (reason is None)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.large.adapter import FORMAT, Adapter
+from halldetect.large.adapter import Adapter
 from halldetect.large.shape import MAPS, Shape
 from halldetect.models.integrity import digest_of
 
@@ -115,7 +115,7 @@ def write_adapter(path: Path, adapter: Adapter) -> None:
     for name, values in adapter.tensors.items():
         stored[name], stored[f"{name}.scale"] = rounded_to_8_bits(name, values)
     about = {
-        "format": FORMAT,
+        "format": "halldetect-lora8",
         "base_sha256": adapter.base_sha256,
         "temperature": repr(float(adapter.temperature)),
     }

@@ -13,8 +13,7 @@ from halldetect.reading.document import Document, Span
 from halldetect.reading.sources import read_source
 from halldetect.report import Probabilities
 from halldetect.verification.judging import Judgement, verify
-from halldetect.verification.planning import PAGES, Task
-from halldetect.verification.windows import CountedDocument, cut_pages, short_spans
+from halldetect.verification.windows import PAGES, CountedDocument, Task, cut_pages, short_spans
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = (

@@ -148,7 +148,7 @@ def encode_groups(folder: Path, part: list[Group]) -> dict[str, np.ndarray]:
 
     from halldetect.reading.sources import read_source
     from halldetect.verification.judging import verify
-    from halldetect.verification.planning import Task
+    from halldetect.verification.windows import Task
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()

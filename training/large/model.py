@@ -124,7 +124,7 @@ class Verifier:
 
         def get(name: str) -> Tensor:
             raw = torch.from_numpy(np.array(model.raw(name))).to(device)
-            return dequantise(raw, model.tensor(name).kind).to(dtype)
+            return dequantise(raw, model.tensors[name].kind).to(dtype)
 
         def vector(name: str) -> Tensor:
             return get(name).reshape(-1)

@@ -91,9 +91,8 @@ def error_kind(
     nearest = max(candidates, key=lambda text: shared_part(said.keys, content_keys(text)))
     if shared_part(said.keys, content_keys(nearest)) >= MIN_SHARED:
         clause = _Side(_clause(nearest, said.keys))
-        for found in _differences(said, clause, new):
-            if found is not None:
-                return found
+        if found := next(filter(None, _differences(said, clause, new)), None):
+            return found
     if contradicted:
         return None
     missing = [

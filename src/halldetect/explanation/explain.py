@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from halldetect.explanation.error_kinds import error_kind, other_number
+from halldetect.preparation import Prepared
 from halldetect.reading.citations import cited_documents, is_kind_of_source, mentions
-from halldetect.reading.claims import Claim
-from halldetect.reading.document import Document
 from halldetect.reading.languages import ENGLISH
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, Status
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import Judgement
-from halldetect.verification.planning import Task
+from halldetect.verification.windows import Task
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """The claims of a response as read and judged, and its source.
+class Findings(Prepared):
+    """A pair with the reports of its claims, and the statements that were judged with answers."""
 
-    `names` are those of the documents, `answers` the statements that were judged with the
-    verifier's answers, `length` the number of claims in the whole response. The seconds per phase,
-    the notes and the problem of a failed check are for the report. `languages` are those of the
-    response and of each document, empty if all are English.
-    """
-
-    claims: tuple[Claim, ...]
-    reports: tuple[ClaimReport, ...]
-    documents: tuple[Document, ...]
-    names: tuple[str, ...] = ()
+    reports: tuple[ClaimReport, ...] = ()
     answers: tuple[tuple[str, Judgement], ...] = ()
-    length: int = 1
-    response: str = ""
-    question: str = ""
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    problem: str | None = None
-    languages: tuple[str, ...] = ()
 
     def is_english(self, at: int) -> bool:
         """Return True if a claim and all documents are English."""
@@ -48,15 +31,10 @@ class Findings:
         return self.claims[at].language not in (self.languages[1:] or (ENGLISH,))
 
     def adding(
-        self, reports: Sequence[ClaimReport], answers: Sequence[tuple[str, Judgement]]
+        self, reports: Sequence[ClaimReport], answers: Sequence[tuple[str, Judgement]] = ()
     ) -> Findings:
         """Return the findings with other outcomes and further answers."""
         return replace(self, reports=tuple(reports), answers=(*self.answers, *answers))
-
-    def spending(self, phase: str, seconds: float) -> Findings:
-        """Return the findings with more time spent in a phase."""
-        spent = self.seconds.get(phase, 0.0) + seconds
-        return replace(self, seconds={**self.seconds, phase: spent})
 
     def statement(self, at: int) -> str:
         """Return a claim in the form that was judged."""
@@ -68,18 +46,15 @@ class Findings:
         A named source outside the documents may be one that a document mentions; that does not
         count as a citation.
         """
-        count = len(self.documents)
+        names, count = self.pair.document_names, len(self.documents)
         return [
             (label, document)
             for cited in self.claims[at].citations
-            for label, document in cited_documents(cited, self.names, count)
-            if document is not None or not self._mentions(label)
+            for label, document in cited_documents(cited, names, count)
+            if document is not None
+            or not is_kind_of_source(label)
+            or not any(mentions(one.text, label) for one in self.documents)
         ]
-
-    def _mentions(self, source: str) -> bool:
-        return is_kind_of_source(source) and any(
-            mentions(document.text, source) for document in self.documents
-        )
 
     def known_support(self, at: int, document: int) -> bool:
         """Return True if a passage that supports a claim is in this document."""
@@ -121,9 +96,9 @@ def explain(
     def cited_status(number: int, at: int, document: int | None) -> Status:
         if document is None:  # a missing document supports nothing
             return Status.UNSUPPORTED
-        if findings[number].known_support(at, document):
-            return Status.SUPPORTED
-        return statuses.get((number, at, document), Status.UNCHECKABLE)
+        known = findings[number].known_support(at, document)
+        other = Status.SUPPORTED if known else Status.UNCHECKABLE
+        return statuses.get((number, at, document), other)
 
     results = []
     for number, item in enumerate(findings):

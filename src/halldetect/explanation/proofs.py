@@ -3,8 +3,11 @@
 A whole page may settle a claim. The verifier then judges short passages of it: the sentence that
 shares most words with the claim, the second-best one, the best one with a neighbour, both with
 the text between them, and the best one with more and more sentences around it. The search ends
-with the first round that has a passage that settles the claim. These answers change no status and
-no score.
+with the first round that has a passage that settles the claim.
+
+A verifier that reads a source once for all claims would have to read every short passage again. It
+does so for contradicted claims and for texts that are not English; a smaller verifier finds the
+passages of all others (`locate`). No answer here changes a status or a score.
 """
 
 from __future__ import annotations
@@ -16,10 +19,16 @@ from halldetect.explanation.explain import Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex
-from halldetect.report import Evidence, Probabilities
-from halldetect.scoring import SETTLED_FROM, Settling, evidence_of, settling_probability
-from halldetect.verification.judging import Judgement
-from halldetect.verification.windows import Window
+from halldetect.report import Evidence, Probabilities, Status
+from halldetect.scoring import (
+    SETTLED_FROM,
+    Settling,
+    choose_passage,
+    evidence_of,
+    settling_probability,
+)
+from halldetect.verification.judging import Judgement, verify
+from halldetect.verification.windows import Kind, Task, Window
 
 # Sentences on each side of the best one, per round.
 _AROUND = (1, 3, 7)
@@ -28,6 +37,10 @@ _MOST_BETWEEN = 4
 # Passages per call of the verifier, because a check can be interrupted only between calls; a
 # verifier may ask for more with `pairs_at_once`.
 _PASSAGES_AT_ONCE = 16
+
+# A passage settles a claim at this probability, and needs no other one. More is asked than of the
+# judge's own passages, because another verifier answers.
+CLEAR = 0.8
 
 
 def find_proofs(
@@ -113,9 +126,9 @@ class _Search:
 
     def shortest(self) -> Evidence:
         """Return the shortest passage that settles the claim."""
-        if not (settled := self._settled()):
+        shortest = min(self._settled(), key=len, default=None)
+        if shortest is None:
             return self._known
-        shortest = min(settled, key=len)
         return evidence_of(self._window(shortest), self.tried[shortest])
 
     def judgement(self, verifier: Verifier) -> Judgement:
@@ -152,3 +165,49 @@ class _Search:
             if around == _AROUND[0] and 0 < last - first <= _MOST_BETWEEN + 1:
                 spans.append(run(first, last))
             yield spans
+
+
+def locate(
+    findings: Sequence[Findings],
+    judge: Verifier,
+    locator: Verifier,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Findings]:
+    """Replace the pages that decided claims by short passages.
+
+    `judge` finds those of contradicted claims and other languages, `locator` all others.
+    """
+    found = list(findings)
+    for verifier, by_judge in ((judge, True), (locator, False)):
+        places = [
+            [
+                at
+                for at, report in enumerate(item.reports)
+                # A copy of the source has its passage already.
+                if report.proof is not None
+                and not _is_copy(item, at)
+                and (report.status is Status.CONTRADICTED or bool(item.languages)) is by_judge
+            ]
+            for item in findings
+        ]
+        tasks = [
+            Task(tuple(map(item.statement, chosen)), item.documents, item.pair.document_names)
+            for item, chosen in zip(findings, places, strict=True)
+        ]
+        enough = None if by_judge else lambda answer: answer.entailment >= CLEAR
+        judged = verify(verifier, tasks, enough, progress, kind=Kind.SHORT)
+        for number, (chosen, answers) in enumerate(zip(places, judged, strict=True)):
+            reports = list(found[number].reports)
+            for at, answer in zip(chosen, answers, strict=True):
+                if answer.windows:
+                    passage = choose_passage(answer, reports[at].status, CLEAR)
+                    reports[at] = replace(reports[at], proof=passage)
+            new = list(zip(tasks[number].statements, answers, strict=True))
+            found[number] = found[number].adding(reports, new)
+    return found
+
+
+def _is_copy(item: Findings, at: int) -> bool:
+    return any(
+        statement == item.statement(at) and not judged.tokens for statement, judged in item.answers
+    )

@@ -37,7 +37,7 @@ def check_facts(
     for item in check_numbers(findings, answer, calibration, progress):
         fitted = calibration.for_response(item.length)
         texts = [document.text for document in item.documents]
-        source = VerbatimSource(texts, (*item.names, item.question))
+        source = VerbatimSource(texts, (*item.pair.document_names, item.question))
         claims = []
         for at, claim in enumerate(item.reports):
             cited = [document for _, document in item.cited(at)]
@@ -51,10 +51,10 @@ def check_facts(
             ]
             certain = any(one.state is QuotationState.OTHER_SPEAKER for one in quoted)
             claim = replace(claim, quotations=quoted)
-            claim = lowered(claim, changed, item.response, fitted, certain=certain)
+            claim = lowered(claim, changed, item.pair.response, fitted, certain=certain)
             names = [WrongWords(ErrorKind.IDENTIFIER, name) for name in source.invented(claim.text)]
-            claim = lowered(claim, names, item.response, fitted, certain=True)
+            claim = lowered(claim, names, item.pair.response, fitted, certain=True)
             wrong = [word for rule in rules for word in rule(claim, texts)]
-            claims.append(lowered(claim, wrong, item.response, fitted, certain=True))
-        results.append(item.adding(claims, ()))
+            claims.append(lowered(claim, wrong, item.pair.response, fitted, certain=True))
+        results.append(item.adding(claims))
     return results

@@ -19,7 +19,7 @@ from halldetect.reading.sources import read_source
 from halldetect.report import Dispute, Evidence, Report, Status
 from halldetect.scoring import Calibration, contradiction_of
 from halldetect.verification.judging import verify
-from halldetect.verification.planning import Task
+from halldetect.verification.windows import Task
 
 # A sentence about a claim, or about a question, has this share of its content words.
 _MIN_SHARED, _MIN_ASKED = 0.5, 0.4
@@ -62,7 +62,7 @@ def find_disputes(
                 proof = report.proof.document if report.proof else document
                 dispute = Dispute(passage, _newer(item, proof, document))
                 reports[number][at] = replace(report, against=dispute)
-    return [item.adding(some, ()) for item, some in zip(findings, reports, strict=True)]
+    return [item.adding(some) for item, some in zip(findings, reports, strict=True)]
 
 
 def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, str, str]]:
@@ -90,15 +90,15 @@ def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, str, str]]:
 
 def _newer(item: Findings, first: int, second: int) -> int | None:
     """Return the document with the later date; None if a date is unknown or they are equal."""
-    dates = {document: _date(item, document) for document in (first, second)}
-    if None in dates.values() or dates[first] == dates[second]:
+    one, two = _date(item, first), _date(item, second)
+    if one is None or two is None or one == two:
         return None
-    return max(dates, key=lambda document: dates[document] or 0.0)
+    return first if one > two else second
 
 
 def _date(item: Findings, document: int) -> float | None:
     """Return the first date in the name or at the start of a document, in days."""
-    name = item.names[document] if item.names else ""
+    name = item.pair.document_names[document] if item.pair.document_names else ""
     for text in (name.replace("_", " "), item.documents[document].text[:_HEAD]):
         for found in read_quantities(text):
             if found.kind in _DAYS:

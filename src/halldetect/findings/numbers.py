@@ -31,7 +31,7 @@ from halldetect.reading.structured import read_records
 from halldetect.report import ClaimReport, ErrorKind, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import Judgement
-from halldetect.verification.planning import Task
+from halldetect.verification.windows import Task
 
 # A claim that is contradicted more clearly is not judged again because of a chance step.
 MAX_CONTRADICTION = 0.6
@@ -87,7 +87,7 @@ def check_numbers(
             for at, (unknown, steps, reading) in compared.items()
             if reports[at].status is not Status.SUPPORTED and steps and not unknown
         }
-        task = Task(tuple(wanted.values()), item.documents, item.names)
+        task = Task(tuple(wanted.values()), item.documents, item.pair.document_names)
         judged = answer([task], progress=progress)[0] if wanted else []
         for at, found in zip(wanted, judged, strict=True):
             scored = score_claim(item.claims[at], found, fitted)
@@ -106,7 +106,7 @@ def check_numbers(
                 for said in unknown
                 if report.failing or said.kind not in _DATES or sure
             ]
-            reports[at] = lowered(reports[at], wrong, item.response, fitted, certain=sure)
+            reports[at] = lowered(reports[at], wrong, item.pair.response, fitted, certain=sure)
         results.append(item.adding(reports, list(zip(wanted.values(), judged, strict=True))))
     return results
 

@@ -1,7 +1,8 @@
 """Wrong words of claims: their places, what they do to the support, and those of failing claims.
 
 The words come from the rules for numbers and error kinds. Without them, they are the runs of words
-that the source never uses.
+that the source never uses. `find_words` asks the verifier for them, leaving out one phrase at a
+time: the shortest phrase without which a claim is supported is wrong.
 """
 
 from __future__ import annotations
@@ -9,12 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 
+from halldetect.explanation.error_kinds import KINDS
 from halldetect.explanation.explain import Findings
+from halldetect.facts.phrases import Edit, shortened
+from halldetect.facts.recogniser import find_facts
+from halldetect.protocols import Verifier
+from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
 from halldetect.reading.overlap import content_keys, content_words
-from halldetect.report import ClaimReport, ErrorKind, WrongWords, rounded
-from halldetect.scoring import Calibration
+from halldetect.reading.sources import read_source
+from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords, rounded
+from halldetect.scoring import Calibration, score_claim
+from halldetect.verification.judging import verify
+from halldetect.verification.windows import Kind, Task
 
 # A claim with more support than this keeps it, unless a rule needs no verifier.
 _SURE = 0.975
@@ -23,6 +33,8 @@ _GAP = 6
 # From this share of a claim on, its new words are the whole claim.
 _WHOLE = 0.3
 _WORD = re.compile(r"\w+")
+# Questions to the verifier for each claim.
+_MOST = 12
 
 
 def lowered(
@@ -75,9 +87,9 @@ def mark_wrong_words(
         for at, report in failing:
             # Every word of a translation is new.
             found = report.wrong if item.is_translated(at) else _wrong(report, known)
-            wrong = tuple(located(word, report, item.response) for word in found)
+            wrong = tuple(located(word, report, item.pair.response) for word in found)
             reports[at] = replace(report, wrong=wrong)
-        results.append(item.adding(reports, ()))
+        results.append(item.adding(reports))
     return results
 
 
@@ -116,3 +128,56 @@ def new_words(claim: str, known: frozenset[str]) -> list[str]:
         else:
             runs.append([word.start, word.end])
     return [claim[start:end] for start, end in runs]
+
+
+def find_words(
+    reports: Sequence[Report], verifier: Verifier, calibration: Calibration
+) -> list[Report]:
+    """Return reports with `wrong` of the failing claims filled by removal, judged together."""
+    edits = [dict(_edits(report)) for report in reports]
+    tasks = [
+        Task(
+            tuple(dict.fromkeys(chain.from_iterable(by_claim.values()))),
+            tuple(map(read_source, report.documents)) if by_claim else (),
+            report.document_names,
+        )
+        for report, by_claim in zip(reports, edits, strict=True)
+    ]
+    # A page is read again for each statement, unless the verifier reads it once for all.
+    kind = None if getattr(verifier, "reads_whole_sources", False) else Kind.SHORT
+    judged = verify(verifier, tasks, calibration.is_enough, kind=kind)
+    results = []
+    for report, by_claim, task, answers in zip(reports, edits, tasks, judged, strict=True):
+        fitted = calibration.for_response(len(report.claims))
+        claims = list(report.claims)
+        scored = {
+            text: score_claim(Claim(text, None, ""), answer, fitted).status
+            for text, answer in zip(task.statements, answers, strict=True)
+        }
+        for at, by_text in by_claim.items():
+            found = [_words(claims[at].text, edit) for text, edit in by_text.items()
+                     if scored[text] is Status.SUPPORTED]  # fmt: skip
+            if found:
+                word = min(found, key=lambda item: len(item.words))
+                marked = (located(word, claims[at], report.response),)
+                claims[at] = replace(claims[at], wrong=marked)
+        results.append(replace(report, claims=tuple(claims)))
+    return results
+
+
+def _edits(report: Report) -> Iterator[tuple[int, dict[str, Edit]]]:
+    """Yield the index and the edits of each failing claim whose words no rule found."""
+    source = "\n".join(report.documents)
+    for at, claim in enumerate(report.claims):
+        guessed = all(word.kind == ErrorKind.INVENTED for word in claim.wrong)
+        if claim.failing and claim.error is None and guessed:
+            edits = shortened(claim.text, source, loosely=True)
+            yield at, dict(islice(edits.items(), _MOST))
+
+
+def _words(claim: str, edit: Edit) -> WrongWords:
+    words = claim[edit.start : edit.end]
+    # An edit before a noun also replaces the article.
+    words = (words.partition(" ")[2] if edit.text.endswith(" ") else words).strip(" ,;:()")
+    facts = find_facts(words)
+    return WrongWords(KINDS[facts[0].kind] if len(facts) == 1 else ErrorKind.INVENTED, words)

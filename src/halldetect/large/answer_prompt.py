@@ -17,7 +17,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from halldetect.errors import ModelError
 from halldetect.models.gguf import GgufFile
 from halldetect.verification.verifiers.encoding import encodable
 
@@ -43,15 +42,10 @@ class Prompt:
 
     def __init__(self, model: GgufFile) -> None:
         """Build the tokenizer from the vocabulary of the base model."""
-        if model.value("tokenizer.ggml.pre") != "qwen2":
-            raise ModelError(f"{model.path} has another tokenizer than the one of Qwen2")
-        vocabulary = model.value("tokenizer.ggml.tokens")
+        vocabulary = model.metadata["tokenizer.ggml.tokens"]
         numbers = {token: number for number, token in enumerate(vocabulary)}
-        try:
-            self.answers = tuple(numbers[word.replace(" ", "Ġ")] for word in ANSWERS)
-        except KeyError as error:
-            raise ModelError(f"{model.path} has no token for the answer {error}") from None
-        self._tokenizer = _tokenizer(numbers, model.value("tokenizer.ggml.merges"))
+        self.answers = tuple(numbers[word.replace(" ", "Ġ")] for word in ANSWERS)
+        self._tokenizer = _tokenizer(numbers, model.metadata["tokenizer.ggml.merges"])
         self.frame_tokens = _SEAM_TOKENS + sum(
             self.count([_BEFORE_PASSAGE, _BEFORE_CLAIM, _QUESTION])
         )

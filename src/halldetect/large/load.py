@@ -10,7 +10,6 @@ from pathlib import Path
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
 from halldetect.large.adapter import read_adapter
 from halldetect.large.answer_prompt import Prompt
-from halldetect.large.shape import Shape
 from halldetect.large.verifier import Backend, LargeVerifier
 from halldetect.models.download import Progress, no_progress
 from halldetect.models.gguf import GgufFile
@@ -50,15 +49,10 @@ def load_large(
         cache: folder for the converted model; that of the model store if None.
         progress: called while the base is converted, on first use only.
 
-    Raises ModelError if a file is missing or the adapter belongs to another base,
-    ConfigurationError if device, runtime and context do not fit together.
+    Raises ModelError if the base is missing or the adapter belongs to another one,
+    ConfigurationError if device and runtime do not fit together.
     """
     chosen = chosen_runtime(device, runtime)
-    for file in (base, adapter):
-        if not file.is_file():
-            raise ModelError(
-                f"large: there is no file {file}; `halldetect models pull large` fetches the base"
-            )
     found = read_adapter(adapter)
     model = GgufFile(base)
     digest, adapter_digest = base_sha256 or digest_of(base), digest_of(adapter)
@@ -67,13 +61,8 @@ def load_large(
             f"the adapter {adapter.name} belongs to a base with sha256 {found.base_sha256[:16]}, "
             f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches the right one"
         )
-    shape, prompt = Shape.of(model), Prompt(model)
-    if not prompt.frame_tokens < context <= shape.context:
-        raise ConfigurationError(
-            f"context must lie between {prompt.frame_tokens + 1}, for the question alone, and "
-            f"{shape.context}, which the model reads, not {context}"
-        )
-    found.check_fits(shape)
+    # From here on, nothing is checked: the adapter names the digest of its base.
+    prompt = Prompt(model)
     backend: Backend
     if chosen == "torch":
         from halldetect.large.torch_backend import torch_backend

@@ -35,9 +35,6 @@ _INT8_ACTIVATIONS = 4  # the accuracy level of MatMulNBits with 8-bit arithmetic
 _PAGE = 4096  # onnxruntime maps weights into memory where they begin at a page
 _SMALL = 1024  # bytes; smaller constants stay in the model's own file
 _OWN = "com.microsoft"  # the domain of onnxruntime's own operators
-_OWN_OPERATORS = (
-    "GroupQueryAttention", "MatMulNBits", "QuickGelu", "SkipSimplifiedLayerNormalization",
-)  # fmt: skip
 
 
 def converted(
@@ -102,114 +99,100 @@ def _make(folder: Path, size: int, converter: _Converter, progress: Callable[[in
 
 
 class _Converter:
-    """Writes an ONNX graph node by node, with the weights of one layer in memory at a time."""
+    """Writes an ONNX graph in its text form, with the weights of one layer in memory at a time."""
 
     def __init__(
         self, model: GgufFile, shape: Shape, adapter: Adapter, answers: Sequence[int]
     ) -> None:
         try:
-            import onnx
+            import onnx.parser
         except ImportError as error:
             raise MissingExtra("the verifier large", "large") from error
         self._onnx: Any = onnx
         self._model, self._shape, self._adapter, self._answers = model, shape, adapter, answers
-        self._nodes: list[Any] = []
+        self._nodes: list[str] = []
         self._constants: list[Any] = []
-        self._inputs: list[Any] = []
-        self._outputs: list[Any] = []
 
     def write(self, weights: BinaryIO, progress: Callable[[int], None]) -> bytes:
         """Write large constants to a file; return the content of the model's own file."""
-        self._weights, shape, helper = weights, self._shape, self._onnx.helper
-        self._inputs += [
-            self._declared("embeddings", [1, "tokens", shape.hidden]),
-            self._declared("last_place", [1], np.int32),
-            self._declared("total", [1], np.int32),
-        ]
+        self._weights, shape = weights, self._shape
         angles = np.arange(shape.context)[:, None] / shape.theta ** (
             np.arange(0, shape.head_size, 2)[None, :] / shape.head_size
         )
         self._constant("cos", np.cos(angles).astype(np.float32))
         self._constant("sin", np.sin(angles).astype(np.float32))
         self._constant("last", np.array([-1], np.int64))
-        norm = self._constant("norm", self._vector("blk.0.attn_norm.weight"))
-        states = "embeddings"
-        normed = self._node(
-            "SimplifiedLayerNormalization",
-            [states, norm],
-            ["normed"],
-            {"axis": -1, "epsilon": shape.epsilon},
+        self._vector("norm", "blk.0.attn_norm.weight")
+        self._nodes.append(
+            f"normed = SimplifiedLayerNormalization <axis = -1, epsilon = {shape.epsilon:.9f}> "
+            "(embeddings, norm)"
         )
+        states, normed = "embeddings", "normed"
         for number in range(shape.layers):
             progress(number)
             states, normed = self._layer(number, states, normed)
         head = self._model.rows(head_tensor(self._model), self._answers)
-        self._node("MatMul", [normed, self._constant("head", head.T)], ["logits"])
-        self._outputs.append(self._declared("logits", [1, 1, len(self._answers)]))
-        graph = helper.make_graph(
-            self._nodes, "model", self._inputs, self._outputs, self._constants
+        self._constant("head", head.T)
+        self._nodes.append(f'logits = MatMul ("{normed}", head)')
+        sides = [f"{number}.{side}" for number in range(shape.layers) for side in ("key", "value")]
+        past, present = (
+            ", ".join(f'float[1, {shape.kv_heads}, {size}, {shape.head_size}] "{name}.{side}"'
+                      for side in sides)
+            for name, size in (("past", "before"), ("present", "after"))
+        )  # fmt: skip
+        made = self._onnx.parser.parse_model(
+            f"""<ir_version: 8, opset_import: ["": 18, "{_OWN}": 1], producer_name: "halldetect">
+            model (float[1, tokens, {shape.hidden}] embeddings, int32[1] last_place,
+            int32[1] total, {past}) => (float[1, 1, {len(self._answers)}] logits, {present}) """
+            "{" + "\n".join(self._nodes) + "}"
         )
-        versions = [helper.make_opsetid("", 18), helper.make_opsetid(_OWN, 1)]
-        made = helper.make_model(
-            graph, opset_imports=versions, ir_version=8, producer_name="halldetect"
-        )
+        made.graph.initializer.extend(self._constants)
         return bytes(made.SerializeToString())
 
     def _layer(self, number: int, states: str, normed: str) -> tuple[str, str]:
         """Add a layer; return the names of its states, plain and normalised for the next."""
-        last = number == self._shape.layers - 1
-        seen = self._attention(number, normed)
-        if last:
-            # After the last layer's attention, only the last token is needed.
-            seen = self._node("Gather", [seen, "last"], [f"{number}.seen.last"], {"axis": 1})
-            states = self._node("Gather", [states, "last"], ["states.last"], {"axis": 1})
-        states, normed = self._added(
-            f"{number}.attended",
-            self._linear(f"{number}.o", seen, number, "o"),
-            states,
-            f"blk.{number}.ffn_norm.weight",
-        )
-        gate = self._linear(f"{number}.gate", normed, number, "g")
-        opened = self._node("QuickGelu", [gate], [f"{number}.opened"], {"alpha": 1.0})
-        up = self._linear(f"{number}.up", normed, number, "u")
-        product = self._node("Mul", [opened, up], [f"{number}.product"])
-        down = self._linear(f"{number}.down", product, number, "dn")
+        shape, n = self._shape, number
+        last = number == shape.layers - 1
+        heads = f"num_heads = {shape.heads}, kv_num_heads = {shape.kv_heads}, do_rotary = 1"
+        bias = [self._model.matrix(f"blk.{n}.attn_{part}.bias").reshape(-1) for part in "qkv"]
+        self._constant(f"{n}.bias", np.concatenate(bias))
+        self._linear(f"{n}.qkv", normed, number, "q", "k", "v")
+        self._nodes += [
+            f'"{n}.biased" = Add ("{n}.qkv", "{n}.bias")',
+            f'"{n}.seen", "present.{n}.key", "present.{n}.value" = {_OWN}.GroupQueryAttention '
+            f'<{heads}> ("{n}.biased", "", "", "past.{n}.key", "past.{n}.value", last_place, '
+            "total, cos, sin)",
+        ]
+        seen = f"{n}.seen"
+        if last:  # after the last layer's attention, only the last token is needed
+            seen, before, states = "seen.last", states, "states.last"
+            self._nodes += [
+                f'"{seen}" = Gather <axis = 1> ("{n}.seen", last)',
+                f'"{states}" = Gather <axis = 1> ("{before}", last)',
+            ]
+        self._linear(f"{n}.o", seen, number, "o")
+        states, normed = self._added(f"{n}.o", states, f"blk.{n}.ffn_norm.weight")
+        self._linear(f"{n}.gate", normed, number, "g")
+        self._linear(f"{n}.up", normed, number, "u")
+        self._nodes += [
+            f'"{n}.opened" = {_OWN}.QuickGelu <alpha = 1.0> ("{n}.gate")',
+            f'"{n}.product" = Mul ("{n}.opened", "{n}.up")',
+        ]
+        self._linear(f"{n}.down", f"{n}.product", number, "dn")
         next_norm = "output_norm.weight" if last else f"blk.{number + 1}.attn_norm.weight"
-        return self._added(f"{number}.out", down, states, next_norm)
+        return self._added(f"{n}.down", states, next_norm)
 
-    def _attention(self, number: int, normed: str) -> str:
-        shape = self._shape
-        bias = [self._vector(f"blk.{number}.attn_{part}.bias") for part in "qkv"]
-        maps = self._linear(f"{number}.qkv", normed, number, "q", "k", "v")
-        biases = self._constant(f"{number}.bias", np.concatenate(bias))
-        qkv = self._node("Add", [maps, biases], [f"{number}.qkv.biased"])
-        past = [f"past.{number}.{side}" for side in ("key", "value")]
-        present = [f"present.{number}.{side}" for side in ("key", "value")]
-        for names, declared, length in (
-            (past, self._inputs, "before"),
-            (present, self._outputs, "after"),
-        ):
-            sizes = (1, shape.kv_heads, length, shape.head_size)
-            declared += [self._declared(name, sizes) for name in names]
-        return self._node(
-            "GroupQueryAttention",
-            [qkv, "", "", *past, "last_place", "total", "cos", "sin"],
-            [f"{number}.seen", *present],
-            {"num_heads": shape.heads, "kv_num_heads": shape.kv_heads, "do_rotary": 1},
-        )
-
-    def _added(self, name: str, change: str, states: str, norm: str) -> tuple[str, str]:
+    def _added(self, change: str, states: str, norm: str) -> tuple[str, str]:
         """Add a change to the states; return the names of the sum, plain and normalised."""
-        weight = self._constant(f"{name}.norm", self._vector(norm))
-        normed = self._node(
-            "SkipSimplifiedLayerNormalization",
-            [change, states, weight],
-            [f"{name}.normed", "", "", f"{name}.states"],
-            {"epsilon": self._shape.epsilon},
+        self._vector(f"{change}.norm", norm)
+        self._nodes.append(
+            f'"{change}.normed", "", "", "{change}.states" = {_OWN}.'
+            f"SkipSimplifiedLayerNormalization <epsilon = {self._shape.epsilon:.9f}> "
+            f'("{change}", "{states}", "{change}.norm")'
         )
-        return f"{name}.states", normed
+        return f"{change}.states", f"{change}.normed"
 
-    def _linear(self, key: str, values: str, number: int, *names: str) -> str:
+    def _linear(self, key: str, values: str, number: int, *names: str) -> None:
         """Add linear maps of the same values, with their outputs side by side."""
         weight = np.concatenate(
             [
@@ -220,24 +203,18 @@ class _Converter:
         )
         outputs, inputs = weight.shape
         numbers, scales = rounded(weight)
-        sizes = {"K": inputs, "N": outputs, "bits": 8, "block_size": BLOCK}
-        stored = [
-            self._constant(f"{key}.numbers", numbers),
-            self._constant(f"{key}.scales", scales),
-        ]
-        return self._node(
-            "MatMulNBits", [values, *stored], [key], {**sizes, "accuracy_level": _INT8_ACTIVATIONS}
+        self._constant(f"{key}.numbers", numbers)
+        self._constant(f"{key}.scales", scales)
+        self._nodes.append(
+            f'"{key}" = {_OWN}.MatMulNBits <K = {inputs}, N = {outputs}, bits = 8, block_size = '
+            f'{BLOCK}, accuracy_level = {_INT8_ACTIVATIONS}> ("{values}", "{key}.numbers", '
+            f'"{key}.scales")'
         )
 
-    def _vector(self, name: str) -> NDArray[np.float32]:
-        return self._model.matrix(name).reshape(-1)
+    def _vector(self, name: str, tensor: str) -> None:
+        self._constant(name, self._model.matrix(tensor).reshape(-1))
 
-    def _declared(self, name: str, shape: Sequence[int | str], dtype: type = np.float32) -> Any:
-        """Return the declaration of an input or output; a name means an open size."""
-        kind = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        return self._onnx.helper.make_tensor_value_info(name, kind, shape)
-
-    def _constant(self, name: str, values: NDArray[Any]) -> str:
+    def _constant(self, name: str, values: NDArray[Any]) -> None:
         values = np.ascontiguousarray(values)
         kind = self._onnx.helper.np_dtype_to_tensor_dtype(values.dtype)
         tensor = self._onnx.TensorProto(name=name, data_type=kind, dims=values.shape)
@@ -251,23 +228,6 @@ class _Converter:
             tensor.data_location = self._onnx.TensorProto.EXTERNAL
             self._weights.write(values.data)
         self._constants.append(tensor)
-        return name
-
-    def _node(
-        self,
-        operator: str,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        attributes: dict[str, int | float] | None = None,
-    ) -> str:
-        """Add a node ("" omits an input or output) and return the name of its first output."""
-        name, domain = f"{operator}.{outputs[0]}", _OWN if operator in _OWN_OPERATORS else ""
-        self._nodes.append(
-            self._onnx.helper.make_node(
-                operator, inputs, outputs, name, domain=domain, **(attributes or {})
-            )
-        )
-        return outputs[0]
 
 
 def rounded(weight: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:

@@ -22,12 +22,7 @@ from halldetect.large.adapter import Adapter
 from halldetect.large.torch_model import TorchModel
 from halldetect.large.verifier import Group, Logits
 from halldetect.models.gguf import GgufFile
-from halldetect.verification.devices import (
-    free_memory,
-    out_of_memory,
-    torch_device,
-    torch_failure,
-)
+from halldetect.verification.devices import out_of_memory, torch_device, torch_failure
 
 _BLOCK = 128  # lengths of rows are multiples of it
 # The least number of tokens in a full row: short units share a row.
@@ -96,7 +91,7 @@ class PackedTorch:
                 if count == 1 or not out_of_memory(error):
                     raise torch_failure("large", error, self._model.device) from error
                 self._step_tokens = count // 2 * length
-                free_memory(self._model.device)
+                torch.cuda.empty_cache()
                 continue
             waiting = rest
         for step, logits in queued:

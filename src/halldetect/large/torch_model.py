@@ -140,5 +140,5 @@ def loaded(
 ) -> Tensor:
     """Return rows of a tensor of the base, float32, on the device."""
     raw = torch.from_numpy(np.array(model.raw(name)[first:last])).to(device)
-    values: Tensor = dequantise(raw, model.tensor(name).kind)
+    values: Tensor = dequantise(raw, model.tensors[name].kind)
     return values

@@ -6,13 +6,13 @@ import os
 import re
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypedDict
 from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
-from halldetect.errors import CheckError, ConfigurationError, MissingExtra, one_line
+from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra, one_line
 from halldetect.models.store import is_this_machine, require_network
 
+_USER = "the extractor `openai`"
 _URL_VARIABLES = ("HALLDETECT_OPENAI_BASE_URL", "OPENAI_BASE_URL")
 _KEY_VARIABLES = ("HALLDETECT_OPENAI_API_KEY", "OPENAI_API_KEY")
 # Fields that a server may reject.
@@ -23,15 +23,6 @@ _ADVICE = {
     404: "; check the base URL and that it has the model {}",
     429: "; it gets too many requests, try again later",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ChatAnswer:
-    """The text of an answer, which may be empty, and the tokens read and written."""
-
-    text: str
-    tokens_in: int = 0
-    tokens_out: int = 0
 
 
 class ServerOptions(TypedDict, total=False):
@@ -50,8 +41,6 @@ class ChatEndpoint:
         self,
         model: str,
         *,
-        what: str,
-        failure: type[CheckError],
         base_url: str | None = None,
         api_key: str | None = None,
         timeout: float = 60.0,
@@ -59,26 +48,24 @@ class ChatEndpoint:
     ) -> None:
         """Prepare a connection; nothing is sent yet.
 
-        `what` names the user of the server in messages, and `failure` is the error if the server
-        fails. Address (up to `/chat/completions`) and key are those of the environment if None.
-        Raises ConfigurationError if they are unusable, or HALLDETECT_OFFLINE forbids the server.
+        Address (up to `/chat/completions`) and key are those of the environment if None. Raises
+        ConfigurationError if they are unusable, or HALLDETECT_OFFLINE forbids the server.
         """
         if not model:
-            raise ConfigurationError(f"{what} needs a model: openai:MODEL")
-        address = _address(base_url or _environment(_URL_VARIABLES), what)
+            raise ConfigurationError(f"{_USER} needs a model: openai:MODEL")
+        address = _address(base_url or _environment(_URL_VARIABLES))
         local = is_this_machine(address.hostname)
-        require_network(what, address.hostname)
+        require_network(_USER, address.hostname)
         try:
             import openai
         except ImportError as error:
-            raise MissingExtra(what, "openai") from error
+            raise MissingExtra(_USER, "openai") from error
         self._key = (api_key or _environment(_KEY_VARIABLES) or "").strip()
         if not (self._key.isascii() and self._key.isprintable()):
             raise ConfigurationError("the API key has characters that no key can have")
         self.model = model
         host = address.netloc.rpartition("@")[2]
         self.url = urlunsplit((address.scheme, host, address.path, "", ""))
-        self._failure = failure
         self._refused: set[str] = set()  # fields that the server does not accept
         self._headers = {} if self._key else {"Authorization": openai.Omit()}
         self._client = openai.OpenAI(
@@ -92,10 +79,11 @@ class ChatEndpoint:
         )
         weakref.finalize(self, self._client.close)
 
-    def complete(self, body: Callable[[set[str]], dict[str, Any]]) -> ChatAnswer:
-        """Return one answer; `body` builds the request without the fields that the server refuses.
+    def complete(self, body: Callable[[set[str]], dict[str, Any]]) -> tuple[str, int, int]:
+        """Return one answer, which may be empty, and the tokens read and written.
 
-        Refused fields are omitted in later requests too.
+        `body` builds the request without the fields that the server refuses. Refused fields are
+        omitted in later requests too.
         """
         answer = self._ask(body)
         try:
@@ -106,7 +94,7 @@ class ChatEndpoint:
             raise self._failed("sent no chat completion") from error
         if content is not None and not isinstance(content, str):
             raise self._failed("sent an answer that is not text")
-        return ChatAnswer(content or "", *tokens)
+        return content or "", *tokens
 
     def _ask(self, body: Callable[[set[str]], dict[str, Any]]) -> Any:
         from openai import APIConnectionError, APIStatusError, OpenAIError
@@ -142,8 +130,8 @@ class ChatEndpoint:
                 reason = self._redacted(one_line(error))
                 raise self._failed(f"sent no chat completion: {reason}") from None
 
-    def _failed(self, reason: str) -> CheckError:
-        return self._failure(f"the server at {self.url} {reason}")
+    def _failed(self, reason: str) -> ExtractionError:
+        return ExtractionError(f"the server at {self.url} {reason}")
 
     def _redacted(self, text: str) -> str:
         """Remove the key: servers often quote the key they reject."""
@@ -161,12 +149,12 @@ def _environment(names: tuple[str, ...]) -> str | None:
     return next((os.environ[name] for name in names if os.environ.get(name)), None)
 
 
-def _address(given: str | None, what: str) -> SplitResult:
+def _address(given: str | None) -> SplitResult:
     """Return the parts of a base URL; errors do not quote it, as it may hold a password."""
     example = "http://127.0.0.1:8080/v1"
     if not given:
         raise ConfigurationError(
-            f"{what} needs the server's address: set {_URL_VARIABLES[0]}, for example to {example}"
+            f"{_USER} needs the server's address: set {_URL_VARIABLES[0]}, for example to {example}"
         )
     try:
         parts = urlsplit(given.strip().rstrip("/").removesuffix("/chat/completions"))
@@ -174,4 +162,4 @@ def _address(given: str | None, what: str) -> SplitResult:
             return parts
     except ValueError:
         pass
-    raise ConfigurationError(f"the address of the server of {what} must look like {example}")
+    raise ConfigurationError(f"the address of the server of {_USER} must look like {example}")

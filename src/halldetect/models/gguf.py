@@ -58,32 +58,19 @@ class GgufFile:
         except Exception as error:  # a hostile header can cause any error, even MemoryError
             raise _damaged(path, error) from error
 
-    def value(self, name: str) -> Any:
-        """Return a value of the metadata; raise ModelError if it is missing."""
-        try:
-            return self.metadata[name]
-        except KeyError:
-            raise ModelError(f"{self.path} does not state {name}") from None
-
-    def tensor(self, name: str) -> Tensor:
-        """Return the position of a tensor; raise ModelError if it is missing."""
-        if name not in self.tensors:
-            raise ModelError(f"{self.path} has no tensor {name}")
-        return self.tensors[name]
-
     def raw(self, name: str) -> NDArray[np.uint8]:
         """Return the bytes of a tensor, one row per row."""
-        _, rows, start, size = self.tensor(name)
+        _, rows, start, size = self.tensors[name]
         return self._data[start : start + size].reshape(rows, -1)
 
     def rows(self, name: str, numbers: Sequence[int] | NDArray[Any]) -> NDArray[np.float32]:
         """Return some rows of a tensor, dequantised."""
         raw = self.raw(name)[np.asarray(numbers)]
-        return np.asarray(dequantise(raw, self.tensor(name).kind), np.float32)
+        return np.asarray(dequantise(raw, self.tensors[name].kind), np.float32)
 
     def matrix(self, name: str) -> NDArray[np.float32]:
         """Return a whole tensor, dequantised: rows x columns."""
-        return np.asarray(dequantise(self.raw(name), self.tensor(name).kind), np.float32)
+        return np.asarray(dequantise(self.raw(name), self.tensors[name].kind), np.float32)
 
 
 class LlamaHeader(NamedTuple):

@@ -90,9 +90,8 @@ def _load_library() -> Any:
     require_library()
     # Waiting OpenMP threads spin, which makes two threads slower than one beside other programs.
     # The runtime reads these variables once, on import.
-    bounded = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}
-    added = {key: value for key, value in bounded.items() if key not in os.environ}
-    os.environ.update(added)
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    os.environ.setdefault("KMP_BLOCKTIME", "1")
     try:
         import xllamacpp
     except ImportError as error:
@@ -100,9 +99,6 @@ def _load_library() -> Any:
             f"llama.cpp cannot be loaded ({one_line(error)}); install xllamacpp again, "
             "or use the extractor `sentences`"
         ) from error
-    finally:
-        for key in added:
-            os.environ.pop(key, None)
     return xllamacpp
 
 

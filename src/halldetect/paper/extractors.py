@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Unpack
 
-from halldetect.errors import ConfigurationError, ExtractionError, name_advice
+from halldetect.errors import ConfigurationError, name_advice
 from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
 from halldetect.models.chat_endpoint import ChatEndpoint, ServerOptions
 from halldetect.paper import prompt
@@ -47,9 +47,7 @@ class OpenAIExtractor:
 
     def __init__(self, model: str, *, seed: int = 0, **server: Unpack[ServerOptions]) -> None:
         """Prepare the connection; `server` has options of `ChatEndpoint`, `seed` is sent along."""
-        self._endpoint = ChatEndpoint(
-            model, what="the extractor `openai`", failure=ExtractionError, **server
-        )
+        self._endpoint = ChatEndpoint(model, **server)
         self._seed = seed
 
     def __repr__(self) -> str:
@@ -72,8 +70,8 @@ class OpenAIExtractor:
         text = prompt.prepare(block)
         if not text or limit < 1:
             return Draft(())
-        answer = self._endpoint.complete(lambda left_out: self._body(text, limit, left_out))
-        return Draft(prompt.parse(answer.text, limit), 1, answer.tokens_in, answer.tokens_out)
+        answer, *tokens = self._endpoint.complete(lambda left: self._body(text, limit, left))
+        return Draft(prompt.parse(answer, limit), 1, *tokens)
 
     def _body(self, text: str, limit: int, left_out: set[str]) -> dict[str, Any]:
         structured = "response_format" not in left_out

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import Any
 
 from halldetect.config import Configuration
 from halldetect.errors import described
+from halldetect.explanation.explain import Findings
 from halldetect.inputs import read_texts
 from halldetect.paper.contrast import judge_claims, report_claim
 from halldetect.paper.extract import extract_claims
@@ -78,13 +79,15 @@ def check(
     statements = [claim.text for claim in extraction.claims]
     return conclude(
         Finished(
-            item.pair,
-            claims,
-            answers=tuple(zip(statements, judged, strict=True)),
-            seconds=seconds,
-            notes=(*item.notes, *models.notes),
-            verifier=models.verifier,
-            threshold=config.threshold,
+            Findings(
+                item.pair,
+                seconds=seconds,
+                notes=(*item.notes, *models.notes),
+                reports=claims,
+                answers=tuple(zip(statements, judged, strict=True)),
+            ),
+            config.threshold,
+            models.verifier,
             extractor=models.extractor,
             draft=extraction.draft,
             fed_score=rounded(fed(scores)) if scores else None,
@@ -97,8 +100,8 @@ def _failed(
     item: Prepared, config: Configuration, models: PaperModels | None, problem: str | None
 ) -> Report:
     assert isinstance(config.threshold, float)
-    finished = Finished(item.pair, problem=problem, threshold=config.threshold)
-    if models is not None:
-        notes = (*item.notes, *models.notes)
-        finished = replace(finished, notes=notes, extractor=models.extractor)
+    if models is None:
+        return conclude(Finished(Findings(item.pair, problem=problem), config.threshold), config)
+    found = Findings(item.pair, problem=problem, notes=(*item.notes, *models.notes))
+    finished = Finished(found, config.threshold, extractor=models.extractor)
     return conclude(finished, config)

@@ -1,15 +1,13 @@
-"""Answers to questions: bare answers, abstentions, and sentences of a source that may answer."""
+"""Answers to questions: bare answers and abstentions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 from halldetect.reading.assertions import is_sentence
 from halldetect.reading.citations import NAMED_SOURCE
-from halldetect.reading.document import Document, Span, TrackedText, Unit
-from halldetect.reading.overlap import WordIndex
+from halldetect.reading.document import TrackedText, Unit
 from halldetect.reading.words import count_words
 
 _THE_SOURCE = rf"(?:any of )?(?:{NAMED_SOURCE}|(?:the )?(?:(?:search )?results?|knowledge base))"
@@ -54,9 +52,6 @@ _PRESUPPOSED = re.compile(r"\b(?:why|the fact that)(?:\s+\w+){3}", re.IGNORECASE
 # A longer sentence is more than an abstention.
 _MAX_ABSTENTION = 300
 
-# A sentence with this share of a question's words may answer it.
-MIN_SHARE = 0.6
-MAX_SHOWN = 300
 _NO_QUESTION = "an answer without its question: its meaning is not clear"
 ANSWER_TO = "The answer to the question"
 # A longer text is more than a bare answer.
@@ -96,57 +91,40 @@ def answering(
     units: tuple[Unit, ...], question: str | None, *, english: bool = True
 ) -> tuple[Unit, ...]:
     """Add the question to the first statement if that answers it and needs it."""
-    if not english:
-        return _answering_in_other_words(units, question)
-    if question is not None and units and _ASKS_YES_OR_NO.match(question.strip()):
+    asked = "" if question is None else " ".join(question.split())
+    if english and units and _ASKS_YES_OR_NO.match(asked):
         first = units[0]
         if first.reason is not None and _ASSENT.fullmatch(first.text):
-            asked = f'{ANSWER_TO} "{" ".join(question.split())}" is yes: '
-            tracked = TrackedText.joined([TrackedText.added(asked), first.tracked])
-            yes = replace(first, tracked=tracked, lead_in=question, reason=None)
-            return (yes, *units[1:])
+            return (_after(f'{ANSWER_TO} "{asked}" is yes: ', first, question), *units[1:])
     asserting = [number for number, unit in enumerate(units) if unit.asserts]
     if not asserting:
         return units
-    first = units[asserting[0]]
+    first, alone = units[asserting[0]], len(asserting) == 1
     text = first.text.strip()
-    bare = len(text.split()) <= MAX_WORDS and not is_sentence(text)
-    if first.lead_in is not None or first.problem is not None or not bare:
+    short = count_words(text) <= MAX_WORDS
+    if first.lead_in is not None or first.problem is not None:
         return units
-    alone, polar = len(asserting) == 1, _POLAR.fullmatch(text) is not None
-    if question is not None and (alone or polar):
-        asked = f'{ANSWER_TO} "{" ".join(question.split())}" is '
-        tracked = TrackedText.joined([TrackedText.added(asked), first.tracked])
-        read = replace(first, tracked=tracked, lead_in=question)
+    polar = english and _POLAR.fullmatch(text) is not None
+    if english and (len(text.split()) > MAX_WORDS or is_sentence(text)):
+        return units
+    if question is not None and (polar or (alone and (english or short))):
+        before = f'{ANSWER_TO} "{asked}" is ' if english else f"{asked} "
+        read = _after(before, first, question)
     elif polar and not alone:
         read = replace(first, reason="a repeated answer")
-    elif alone and (polar or _NEEDS_QUESTION.fullmatch(text)):
+    elif question is None and alone and _needs_question(text, english):
         read = replace(first, problem=_NO_QUESTION)
     else:
         return units
     return (*units[: asserting[0]], read, *units[asserting[0] + 1 :])
 
 
-def _answering_in_other_words(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
-    """Put the question before an answer of a few words in another language than English."""
-    asserting = [unit for unit in units if unit.asserts]
-    if len(asserting) != 1 or asserting[0].lead_in is not None:
-        return units
-    (only,) = asserting
-    read = only
-    if question is None and not any(map(str.isalpha, only.text)):
-        read = replace(only, problem=_NO_QUESTION)
-    elif question is not None and count_words(only.text) <= MAX_WORDS:
-        asked = TrackedText.added(" ".join(question.split()) + " ")
-        read = replace(only, tracked=TrackedText.joined([asked, only.tracked]), lead_in=question)
-    return tuple(read if unit is only else unit for unit in units)
+def _after(before: str, answer: Unit, question: str | None) -> Unit:
+    tracked = TrackedText.joined([TrackedText.added(before), answer.tracked])
+    return replace(answer, tracked=tracked, lead_in=question, reason=None)
 
 
-def likely_answer(question: str, documents: Sequence[Document]) -> str | None:
-    """Return the sentence that shares most words with a question; None if none shares enough."""
-    places = [(at, span) for at, document in enumerate(documents) for span in document.sentences]
-    shares = WordIndex(documents).shares(question, places)
-    share, (at, span) = max(zip(shares, places, strict=True), default=(0.0, (0, Span(0, 0))))
-    if share < MIN_SHARE:
-        return None
-    return " ".join(span.cut(documents[at].text).split())[:MAX_SHOWN]
+def _needs_question(text: str, english: bool) -> bool:
+    if not english:
+        return not any(map(str.isalpha, text))
+    return _POLAR.fullmatch(text) is not None or _NEEDS_QUESTION.fullmatch(text) is not None

@@ -38,7 +38,7 @@ _UNUSUAL = re.compile(
     r"|(?:[.\-]{1,6}\s+(?:/\s+)?){8}"  # Morse
     r"|\b(?:n0t|n0ne|n[3e]v3r|n3ver|cann0t)\b"
 )
-_DENYING_SIGN = re.compile(r"\A[❌✗✘🚫👎⛔¬]|[❌✗✘🚫👎⛔]\ufe0f?[\s.!]*\Z")
+_DENYING_SIGN = re.compile(r"\A[❌✗✘🚫👎⛔¬]|(?:[❌✗✘🚫👎⛔]\ufe0f?|\s/s)[\s.!]*\Z")
 # No one writes a longer word; tokenizers stop at 100 letters.
 MAX_WORD = 60
 _LETTERS = re.compile(rf"[^\W\d_{UNSPACED}]+")

@@ -16,14 +16,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from xml.parsers import expat
 
-from halldetect.errors import InputError, MissingExtra
+from halldetect.errors import InputError, MissingExtra, described
 
 # A small file can unpack to a huge one, or draw one page a thousand times. So the bytes after
 # unpacking and the work are limited: a basis, and a multiple of the size of the file.
 _UNPACKED = (2_000_000, 50)
 _WORK = (200_000, 4)
-_MAX_UNPACKED = 50_000_000
-_MAX_DEPTH = 200
+_MAX_UNPACKED, _MAX_DEPTH = 50_000_000, 200
 # The work of a page, and of drawing a form; an operator or an XML element is 1.
 _PAGE, _FORM = 100, 100
 _HYPHENATED = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
@@ -64,14 +63,8 @@ class _Budget:
 def read_pages(data: bytes, name: str, *, evidence: bool = False) -> list[str] | None:
     """Return the text of each page of a PDF file, or of a DOCX file as one; None for other data.
 
-    Args:
-        data: The file.
-        name: Its name, for messages.
-        evidence: True for a source: what a reader does not see is left out.
-
-    Raises:
-        InputError: If the file is damaged, or too much work.
-        MissingExtra: If the library that reads it is not installed.
+    `evidence` is True for a source: what a reader does not see is left out. Raises InputError,
+    which calls the file `name`, if it is damaged or too much work.
     """
     kind = "PDF" if data.startswith(b"%PDF-") else "DOCX"
     if kind == "DOCX" and not data.startswith(b"PK\x03\x04"):
@@ -85,8 +78,7 @@ def read_pages(data: bytes, name: str, *, evidence: bool = False) -> list[str] |
     except _TooMuch:
         raise InputError(f"{name} holds too much to be read as {kind}; split it first") from None
     except Exception as error:  # damaged files raise almost anything
-        why = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
-        raise InputError(f"{name} cannot be read as {kind} ({why})") from error
+        raise InputError(f"{name} cannot be read as {kind} ({described(error)[:120]})") from error
 
 
 # PDF
@@ -171,7 +163,7 @@ class _PdfPage:
 
 def _area(rectangle: list[float], cm: list[float]) -> list[float]:
     x, y, width, height = rectangle
-    corners = [(x, y), (x + width, y), (x, y + height), (x + width, y + height)]
+    corners = [(a, b) for a in (x, x + width) for b in (y, y + height)]
     across = [a * cm[0] + b * cm[2] + cm[4] for a, b in corners]
     up = [a * cm[1] + b * cm[3] + cm[5] for a, b in corners]
     return [min(across), min(up), max(across), max(up)]
@@ -182,16 +174,14 @@ def _contains(area: list[float], x: float, y: float) -> bool:
 
 
 def _is_white(colour: list[Any]) -> bool:
-    if not all(isinstance(part, int | float) for part in colour):
+    if not colour or not all(isinstance(part, int | float) for part in colour):
         return False  # a pattern
-    if len(colour) == 4:  # ink
-        return bool(max(colour) <= 0.05)
-    return bool(colour and min(colour) >= 0.95)
+    return bool(max(colour) <= 0.05 if len(colour) == 4 else min(colour) >= 0.95)  # ink, light
 
 
 def _annotations(page: Any, seen: _PdfPage) -> Iterator[str]:
     """Yield the texts of form fields and annotations; only those on the page for evidence."""
-    found: dict[str, None] = {}
+    texts: list[Any] = []
     for note in _entry(page, "/Annots") or ():
         seen.budget.spend(10)
         kind, flags = _entry(note, "/Subtype"), _entry(note, "/F") or 0
@@ -199,16 +189,14 @@ def _annotations(page: Any, seen: _PdfPage) -> Iterator[str]:
         if kind == "/Popup" or (seen.evidence and not on_page):
             continue
         value = _entry(note, "/V") or _entry(note, "/Parent", "/V")
-        texts = [value, _entry(note, "/MK", "/CA"), _entry(note, "/Contents")]
+        texts += [value, _entry(note, "/MK", "/CA"), _entry(note, "/Contents")]
         if hasattr(shown := _entry(note, "/AP", "/N"), "get_data"):
             shown = page.extract_xform_text(
                 shown, visitor_operand_before=lambda *_: seen.budget.spend(1)
             )
             texts.append(shown)
-        for text in texts:
-            if isinstance(text, str) and not text.startswith("/") and text.strip():
-                found[" ".join(text.split())] = None
-    yield from found
+    said = (text.split() for text in texts if isinstance(text, str) and text[:1] != "/")
+    yield from dict.fromkeys(" ".join(words) for words in said if words)
 
 
 def _entry(node: Any, *names: str) -> Any:
@@ -257,8 +245,7 @@ def _parse(
     parser.buffer_text = True
     parser.StartElementHandler = started
     parser.EntityDeclHandler = _refuse_entity
-    if end is not None:
-        parser.EndElementHandler = lambda tag: end(_local(tag))
+    parser.EndElementHandler = end and (lambda tag: end(_local(tag)))
     parser.CharacterDataHandler = data
     with archive.open(part) as stream:
         parser.ParseFile(stream)
@@ -276,20 +263,18 @@ def _docx_pages(data: bytes, evidence: bool) -> list[str] | None:
     """Return the text as Markdown, then that of other parts; None for another kind of file."""
     budget = _Budget(len(data))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        named = [target for kind, target in _relations(archive, "") if kind == "officeDocument"]
-        main = next((name for name in named if name.startswith("word/")), None)
-        if main is None:
+        main = dict(_relations(archive, "")).get("officeDocument", "")
+        if not main.startswith("word/"):
             return None
         targets = _relations(archive, main)
         reader = _DocxReader(evidence)
-        for kind, part in targets:
-            if kind == "styles":
-                _parse(archive, part, budget, reader.style)
+        for part in (name for kind, name in targets if kind == "styles"):
+            _parse(archive, part, budget, reader.style)
         kinds = _PARTS if evidence else (*_PARTS, "comments")
         others = [part for wanted in kinds for kind, part in targets if kind == wanted]
         for part in [main, *others]:
             _parse(archive, part, budget, reader.start, reader.end, reader.data)
-    return ["\n\n".join(dict.fromkeys(reader.blocks))]
+    return ["\n\n".join(dict.fromkeys(filter(None, reader.blocks)))]
 
 
 class _DocxReader:
@@ -374,8 +359,8 @@ class _DocxReader:
         if not self._paragraphs:
             return
         paragraph = self._paragraphs[-1]
-        unseen = "vanish" in self._run or paragraph["style"] in self._unseen
-        unseen = unseen or ("white" in self._run and not self._shaded)
+        white = "white" in self._run and not self._shaded
+        unseen = white or "vanish" in self._run or paragraph["style"] in self._unseen
         struck = "strike" in self._run and bool(text.strip())
         if self._evidence and (unseen or struck):
             return
@@ -401,16 +386,14 @@ class _DocxReader:
             self._block("\n".join(lines))
 
     def _block(self, text: str) -> None:
-        if text:
-            (self._cells[-1] if self._cells else self.blocks).append(text)
+        (self._cells[-1] if self._cells else self.blocks).append(text)
 
     def _paragraph(self, paragraph: dict[str, Any]) -> str:
         text = " ".join("".join(paragraph["pieces"]).split())
         style = self._names.get(paragraph["style"], paragraph["style"])
-        heading = _HEADING.match(style)
         if not text or self._cells:
             return text
-        if heading is not None:
+        if heading := _HEADING.match(style):
             return f"{'#' * min(int(heading[1] or 1), 6)} {text}"
         listed = paragraph["list"] or style.casefold().startswith("list")
         return f"- {text}" if listed else text

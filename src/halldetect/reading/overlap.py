@@ -107,7 +107,7 @@ class WordIndex:
         """
         keys = dict.fromkeys(word.key for word in content_words(claim))
         weights = {
-            key: self._weight(key)
+            key: math.log1p(self._sentences / (self._sentences_with.get(key, 0) + 0.5))
             for key in keys
             if not any(_within(self._positions[at].get(key, ()), span) for at, span in besides)
         }
@@ -122,9 +122,6 @@ class WordIndex:
             math.fsum(weight for places, weight in known[document] if _within(places, span)) / total
             for document, span in parts
         ]
-
-    def _weight(self, key: str) -> float:
-        return math.log1p(self._sentences / (self._sentences_with.get(key, 0) + 0.5))
 
 
 def _within(positions: Sequence[int], span: Span) -> bool:

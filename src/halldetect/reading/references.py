@@ -132,7 +132,8 @@ def _pronoun(sentence: str) -> re.Match[str] | None:
     if match is None or _EXPLETIVE.match(sentence, match.start("pronoun")):
         return None
     before, after = words(match["opener"] or ""), words(sentence[match.end() :])
-    if match["pronoun"].lower() in ("these", "those") and not (after and _verb_like(after[0])):
+    verb = bool(after) and (is_finite_verb(after[0].norm) or may_be_past(after[0].norm))
+    if match["pronoun"].lower() in ("these", "those") and not verb:
         return None
     named = any(
         word.capital and before[at].norm not in PREPOSITIONS for at, word in enumerate(before[1:])
@@ -149,10 +150,6 @@ def _is_opener(word: Word) -> bool:
         or may_be_past(word.norm)
         or word.numeric
     )
-
-
-def _verb_like(word: Word) -> bool:
-    return is_finite_verb(word.norm) or may_be_past(word.norm)
 
 
 def _antecedent(pronoun: str, before: str) -> str | None:

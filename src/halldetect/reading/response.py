@@ -51,9 +51,7 @@ _TICKED = frozenset("xX✓✔☑✅")
 # Read as one character, which keeps the place of the first: "&eacute;".
 ENTITY = re.compile(r"&#?\w{1,31};")
 _DEFINITION = re.compile(r"\[\^?[\w-]{1,12}\]:\s*")
-_IRONY = re.compile(r"(?<!\s)\s+/s\s*$|(?<=[.!])\s*[❌✗✘👎🚫]\ufe0f?\s*$")
 _NUMBERED_SOURCE = re.compile(r"\s*\[\^?[\w-]{1,12}\]")
-_WHITE_SPACE = re.compile(r"\s{50,}")
 # A longer line without a sentence end continues in a line that begins mid-sentence.
 _MIN_WRAPPED = 50
 _CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
@@ -70,14 +68,7 @@ _PRESUPPOSING = re.compile(
 def read_response(
     text: str, question: str | None = None, names: Sequence[str] = (), language: str = ENGLISH
 ) -> Document:
-    """Read a response into sentences and units; see `read_units` for the arguments."""
-    return Document(text, sentences(text), read_units(text, question, names, language))
-
-
-def read_units(
-    text: str, question: str | None = None, names: Sequence[str] = (), language: str = ENGLISH
-) -> tuple[Unit, ...]:
-    """Return the units of a response, in order.
+    """Read a response into sentences and units.
 
     Args:
         text: The raw response; the spans of the units are ranges of it.
@@ -86,7 +77,8 @@ def read_units(
         language: That of the response; rules that know English words apply to "en" only.
     """
     english = language == ENGLISH
-    return answering(_Reader(text, question, names, english).units(), question, english=english)
+    units = _Reader(text, question, names, english).units()
+    return Document(text, sentences(text), answering(units, question, english=english))
 
 
 class _LineStart(NamedTuple):
@@ -196,10 +188,7 @@ class _Reader:
             if start.text.text.startswith(("http://", "https://", "<http")):
                 self._asides(replace(line, aside=(start.text,)))
                 return
-        irony = _IRONY.search(start.text.text)
-        if irony is not None:
-            start = start._replace(text=start.text.cut(0, irony.start()))
-        if irony is not None or line.struck:
+        if line.struck:
             lead = LeadIn(TrackedText.added("false"))
         label, rest, lead = self._label(start, block, lead)
         named = label is not None and REFERENCES.fullmatch(strip_end(label).text) is not None
@@ -217,9 +206,6 @@ class _Reader:
         item = bool(block.items) and first and block.first
         start = _LineStart(text, strong, item).cut(len(text.text) - len(text.text.lstrip()))
         start = start._replace(text=start.text.stripped())
-        if long := list(_WHITE_SPACE.finditer(start.text.text)):
-            gaps = [Span(match.start() + 1, match.end()) for match in long]
-            start = start._replace(text=start.text.remove(gaps), strong=[])
         mark = _MARK.match(start.text.text)
         if mark is not None:
             start = start.cut(mark.end())._replace(item=True)

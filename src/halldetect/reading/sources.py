@@ -27,6 +27,7 @@ Area = tuple[Span, list[Statement]]
 _SPEAKER = re.compile(r"([A-Z][\w.'’-]{0,40}(?: [A-Z][\w.'’-]{0,40}){0,2}|Q|A):\s+\S")
 # A text with fewer turns is a list of labels and values.
 MIN_TURNS = 3
+
 # "Kell bridge" is a title; "notes.txt", "report.pdf, page 3" and "Document 2" are not.
 _TITLE = re.compile(r"(?!Document \d+$)(?!.*\.\w{2,5}\b)(?=.*[^\W\d_]{3})[^\W\d_][^\n]{2,120}")
 

@@ -20,7 +20,7 @@ from halldetect.protocols import Verifier
 from halldetect.reading.document import Span
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.references import readings
-from halldetect.reading.response import read_units
+from halldetect.reading.response import read_response
 from halldetect.reading.sentences import read_document
 from halldetect.reading.words import NEGATIONS, may_be_verb, normalize, words
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended
@@ -250,7 +250,7 @@ def _is_change_of(text: str, before: str, step: Method) -> bool:
     verbs = [any(may_be_verb(word.norm) for word in words(part)) for part in (before, text)]
     if verbs == [True, False]:
         return False
-    units = read_units(text)
+    units = read_response(text).units
     return len(units) == 1 and units[0].asserts
 
 

@@ -15,8 +15,7 @@ SCHEMA_VERSION = 3
 # Probabilities and scores are rounded before further use, so that equal input gives equal bytes
 # and a reader can redo the sums.
 DECIMALS = 6
-# Fields that few reports have, such as those of the paper's method: the JSON form leaves them out
-# if they are empty.
+# For fields that few reports have: the JSON form leaves them out if they are empty.
 OPTIONAL = {"optional": True}
 
 
@@ -70,10 +69,8 @@ class Probabilities:
 class Evidence:
     """A passage of the source, by document index and place in it.
 
-    Attributes:
-        scales: The paper's window sizes; this and the next one only in paper mode.
-        probabilities: The verifier's answer.
-        others: Passages of further documents that settle the claim together with this one.
+    `scales`, the paper's window sizes, and `probabilities` are set in paper mode only. `others` are
+    passages of further documents that settle the claim together with this one.
     """
 
     text: str
@@ -86,10 +83,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """The error in a failing claim: its kind, and the words of both sides that show it.
-
-    `source_words` is empty if the source has nothing in place of the claim's words.
-    """
+    """The kind of error in a failing claim, and the words of both sides; empty if one has none."""
 
     kind: ErrorKind
     claim_words: str
@@ -140,13 +134,10 @@ class Dispute:
 
 @dataclass(frozen=True, slots=True)
 class CitationReport:
-    """A document that a claim cites, and the state of the claim against that document alone.
-
-    `document` is None if no document has the cited number.
-    """
+    """A document that a claim cites, and the state of the claim against that document alone."""
 
     label: str
-    document: int | None
+    document: int | None  # None if no document has the cited number
     status: Status
 
 
@@ -172,12 +163,9 @@ class ClaimReport:
 
     Attributes:
         support: How far the source says so, from 0 to 1.
-        contradiction: How far the source says otherwise, from 0 to 1; None for two-way verifiers
-            and for copies of the source.
+        contradiction: How far it says otherwise; None for two-way verifiers and copies.
         proof: The shortest passage found that settles the claim, or the closest one.
         read_as: The form with resolved references that was judged, if that rescued the claim.
-        error: The error in a failing claim, where a rule finds it.
-        citations: The documents that the claim cites.
         wrong: The words that the source does not bear out, where they were found.
         derived: The steps by which numbers follow from the source: "25,500 = 30 % of 85,000".
         quotations: The texts in quotation marks, compared with the source word for word.
@@ -302,9 +290,8 @@ class Report:
     @property
     def precision(self) -> float | None:
         """Return the share of claims that are supported; None without claims."""
-        if not self.claims:
-            return None
-        return sum(claim.status is Status.SUPPORTED for claim in self.claims) / len(self.claims)
+        supported = sum(claim.status is Status.SUPPORTED for claim in self.claims)
+        return supported / len(self.claims) if self.claims else None
 
     def __str__(self) -> str:
         """Return the verdict and each claim that is not supported, with its passage."""
@@ -321,11 +308,11 @@ class Report:
     def relabelled(self, labels: Mapping[str, str]) -> Report:
         """Return the report with other names for kinds of wrong words: `{"number": "FIGURE"}`."""
 
-        def renamed(claim: ClaimReport) -> ClaimReport:
+        claims = []
+        for claim in self.claims:
             found = (replace(item, kind=labels.get(item.kind, item.kind)) for item in claim.wrong)
-            return replace(claim, wrong=tuple(found))
-
-        return replace(self, claims=tuple(map(renamed, self.claims)))
+            claims.append(replace(claim, wrong=tuple(found)))
+        return replace(self, claims=tuple(claims))
 
     def document_name(self, document: int) -> str:
         """Return the name of a document by its index: the given one, else its number."""
@@ -343,17 +330,13 @@ class Report:
         if not (is_number and 0.0 <= threshold <= 1.0):
             raise InputError(f"threshold must lie between 0 and 1, not {threshold!r}")
         configuration = {**self.provenance.configuration, "threshold": threshold}
-        verdict, reason = self.verdict, self.reason
-        if self.score is not None:
-            left_out = self.left_out if configuration.get("on_unchecked") == "fail" else ()
-            verdict, reason = decide(self.score, self.claims, threshold, left_out)
-        return replace(
-            self,
-            threshold=threshold,
-            verdict=verdict,
-            reason=reason,
-            provenance=replace(self.provenance, configuration=configuration),
-        )
+        provenance = replace(self.provenance, configuration=configuration)
+        report = replace(self, threshold=threshold, provenance=provenance)
+        if self.score is None:
+            return report
+        left_out = self.left_out if configuration.get("on_unchecked") == "fail" else ()
+        verdict, reason = decide(self.score, self.claims, threshold, left_out)
+        return replace(report, verdict=verdict, reason=reason)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report in plain dicts, lists and strings, as in its JSON form."""

@@ -76,17 +76,17 @@ def compare(a: Report, b: Report) -> Comparison:
     if a.documents != b.documents:
         raise InputError("the two reports are about different sources")
     partner = _partners(a, b)
-
-    def pair(at: int) -> ClaimPair:
+    pairs = []
+    for at, claim in enumerate(a.claims):
         other = partner.get(at)
-        if other is None:
-            return ClaimPair(Relation.ONLY_A, at, None)
-        same = _wording(a.claims[at].text) == _wording(b.claims[other].text)
-        return ClaimPair(Relation.SAME if same else Relation.DIFFERENT, at, other)
-
+        relation = Relation.ONLY_A
+        if other is not None:
+            same = _wording(claim.text) == _wording(b.claims[other].text)
+            relation = Relation.SAME if same else Relation.DIFFERENT
+        pairs.append(ClaimPair(relation, at, other))
     alone = sorted({*range(len(b.claims))} - {*partner.values()})
-    only_b = (ClaimPair(Relation.ONLY_B, None, at) for at in alone)
-    return Comparison(a, b, (*map(pair, range(len(a.claims))), *only_b))
+    pairs += [ClaimPair(Relation.ONLY_B, None, at) for at in alone]
+    return Comparison(a, b, tuple(pairs))
 
 
 def _partners(a: Report, b: Report) -> dict[int, int]:
@@ -97,7 +97,7 @@ def _partners(a: Report, b: Report) -> dict[int, int]:
         (-share, at, place)
         for at, one in enumerate(first)
         for place, other in enumerate(second)
-        if (share := _shared(one, other))
+        if (share := 2 * len(one & other) / max(len(one) + len(other), 1))
         and (share >= _MIN_SHARED or _same_passage(a.claims[at], b.claims[place]))
     )
     partner: dict[int, int] = {}
@@ -109,15 +109,8 @@ def _partners(a: Report, b: Report) -> dict[int, int]:
 
 def _same_passage(one: ClaimReport, other: ClaimReport) -> bool:
     """Return True if the passages of two claims overlap."""
-    if one.proof is None or other.proof is None:
-        return False
-    same = one.proof.document == other.proof.document
-    return same and one.proof.span.overlaps(other.proof.span)
-
-
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of common content words of two claims, from 0 to 1."""
-    return 2 * len(one & other) / max(len(one) + len(other), 1)
+    a, b = one.proof, other.proof
+    return bool(a and b and a.document == b.document and a.span.overlaps(b.span))
 
 
 def _wording(text: str) -> list[str]:

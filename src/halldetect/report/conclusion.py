@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from halldetect._version import __version__
 from halldetect.config import Configuration
-from halldetect.inputs import ASSERTS_NOTHING, CleanPair
+from halldetect.explanation.explain import Findings
+from halldetect.inputs import ASSERTS_NOTHING
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieval_notes
 from halldetect.protocols import Draft, Extractor, Verifier
-from halldetect.reading.document import UncheckedPart
 from halldetect.report import (
     CitationScores,
     ClaimReport,
@@ -27,53 +27,44 @@ from halldetect.report import (
     rounded,
 )
 from halldetect.scoring import Calibration, response_score
-from halldetect.verification.judging import Judgement
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A pair after all steps, or after the one with a problem.
+    """A pair after all steps, or after the one with a problem, and the models that it needed.
 
-    `answers` and `seconds` (per phase) are for the cost. `verifier` is None if it was not needed.
     In paper mode, `draft` has the cost of the extractor, and `fed_score` decides.
     """
 
-    pair: CleanPair
-    claims: tuple[ClaimReport, ...] = ()
-    unchecked: tuple[UncheckedPart, ...] = ()
-    problem: str | None = None
-    abstained: bool = False
-    answers: tuple[tuple[str, Judgement], ...] = ()
-    seconds: Mapping[str, float] | None = None
-    notes: tuple[str, ...] = ()
+    found: Findings
+    threshold: float
     verifier: Verifier | None = None
     calibration: Calibration | None = None
-    threshold: float = 0.5
     knowledge: Knowledge | None = None
     extractor: Extractor | None = None
     draft: Draft | None = None
     fed_score: float | None = None
-    languages: tuple[str, ...] = ()
 
 
 def conclude(finished: Finished, config: Configuration) -> Report:
     """Return the report of a pair."""
-    pair = finished.pair
+    found = finished.found
+    pair = found.pair
     claims: tuple[ClaimReport, ...] = ()
     score = None
-    if finished.problem is None:
+    if found.problem is None:
         claims = tuple(
-            quoting(claim, pair.documents, probabilities=config.paper) for claim in finished.claims
+            quoting(claim, pair.documents, probabilities=config.paper) for claim in found.reports
         )
         score = finished.fed_score if config.paper else response_score(claims)
-    strict = config.on_unchecked == "fail" and finished.problem in (None, *ASSERTS_NOTHING)
-    left_out = [part for part in finished.unchecked if part.asserting and strict]
+    strict = config.on_unchecked == "fail" and found.problem in (None, *ASSERTS_NOTHING)
+    left_out = [part for part in found.unchecked if part.asserting and strict]
     verdict, reason = decide(score, claims, finished.threshold, left_out)
-    if finished.abstained and not left_out:
+    if found.abstained and not left_out:
         verdict = Verdict.ABSTAINED
     return Report(
         verdict=verdict,
-        reason=reason if left_out else finished.problem or reason,
+        reason=reason if left_out else found.problem or reason,
         score=score,
         threshold=finished.threshold,
         claims=claims,
@@ -83,11 +74,11 @@ def conclude(finished: Finished, config: Configuration) -> Report:
         cost=_cost(finished),
         provenance=_provenance(finished, config, claims),
         document_names=pair.document_names,
-        unchecked=finished.unchecked,
+        unchecked=found.unchecked,
         citations=citation_scores(claims),
         graded=graded_score(claims),
         fed_score=finished.fed_score,
-        languages=finished.languages,
+        languages=found.languages,
     )
 
 
@@ -113,9 +104,10 @@ def quoting(
 
 
 def _cost(finished: Finished) -> Cost:
+    answers = finished.found.answers
     pairs = [
         (window.text, statement)
-        for statement, judged in finished.answers
+        for statement, judged in answers
         for window in judged.windows
         if judged.tokens  # a copy of the source is not judged
     ]
@@ -126,9 +118,9 @@ def _cost(finished: Finished) -> Cost:
         extractor_tokens_in=draft.tokens_in,
         extractor_tokens_out=draft.tokens_out,
         pairs_judged=judged,
-        pairs_skipped=len(pairs) - judged + sum(item.skipped for _, item in finished.answers),
-        verifier_tokens=sum(item.tokens for _, item in finished.answers),
-        seconds={phase: round(spent, 4) for phase, spent in (finished.seconds or {}).items()},
+        pairs_skipped=len(pairs) - judged + sum(item.skipped for _, item in answers),
+        verifier_tokens=sum(item.tokens for _, item in answers),
+        seconds={phase: round(spent, 4) for phase, spent in finished.found.seconds.items()},
     )
 
 
@@ -137,12 +129,12 @@ def _provenance(
 ) -> Provenance:
     """Return the provenance of the report; leave out models that were not needed."""
     verifier: dict[str, Any] = {}
-    notes = (*finished.pair.notes, *finished.notes)
+    notes = (*finished.found.pair.notes, *finished.found.notes)
     if finished.verifier is not None:
         verifier = dict(finished.verifier.description)
         if finished.calibration is not None:
             verifier["calibration"] = asdict(finished.calibration)
-    if finished.knowledge is not None and finished.problem is None:
+    if finished.knowledge is not None and finished.found.problem is None:
         notes += retrieval_notes(finished.knowledge, claims)
     extractor = finished.extractor
     return Provenance(

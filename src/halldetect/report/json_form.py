@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from halldetect.errors import InputError
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
 _SCALARS = (str, float, int, bool, NoneType)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -71,7 +71,10 @@ def read_report(kind: type, data: Any) -> Any:
         text = _LONE_SURROGATE.sub("?", json.dumps(data, ensure_ascii=False))
         adapter.validate_json(text, strict=True, extra="forbid")
     except ValidationError as error:
-        raise InputError(f"not a halldetect report: {_first_misfit(error)}") from None
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in first["loc"])
+        why = f"report{place}: {first['msg']}"
+        raise InputError(f"not a halldetect report: {why}") from None
     except (TypeError, RecursionError) as error:
         raise InputError(f"not a halldetect report: {error}") from None
     report = adapter.validate_python(data)
@@ -88,12 +91,6 @@ def report_adapter(kind: type) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
-
-
-def _first_misfit(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-    return f"report{place}: {first['msg']}"
 
 
 @cache

@@ -38,17 +38,7 @@ def out_of_memory(error: RuntimeError) -> bool:
 
 def torch_failure(name: str, error: RuntimeError, device: str) -> ModelError:
     """Return the error for a model whose computation failed."""
-    if not out_of_memory(error):
-        return ModelError(f"{name}: the model failed: {one_line(error)}")
-    return ModelError(
-        f"{name}: not enough memory on {device}, even for one pair; use --device cpu or free "
-        "memory there"
-    )
-
-
-def free_memory(device: str) -> None:
-    """Release the memory that torch keeps for later use."""
-    if device.startswith("cuda"):
-        import torch
-
-        torch.cuda.empty_cache()
+    why = f"the model failed: {one_line(error)}"
+    if out_of_memory(error):
+        why = f"not enough memory on {device}, even for one pair; use --device cpu or free some"
+    return ModelError(f"{name}: {why}")

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
-from halldetect.verification.planning import FittedTask, Kind, Task
-from halldetect.verification.windows import Window
+from halldetect.verification.windows import FittedTask, Kind, Task, Window
 
 # The answer for a statement that the source makes word for word.
 COPIED = Probabilities(1.0, 0.0, None)

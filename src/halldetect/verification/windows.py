@@ -1,23 +1,42 @@
 """The windows of a source: pages up to the verifier's limit, and runs of a few sentences.
 
 The pages of a document cover it once. A short window shows the exact passage, and often settles a
-claim at a fraction of the cost.
+claim at a fraction of the cost. `FittedTask` chooses those that a statement is judged against. Its
+numbers lose nothing measurable against judging many more windows
+(`benchmarks/results/method_gate.json`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cached_property
 from itertools import pairwise
 
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
+from halldetect.reading.overlap import WordIndex
 from halldetect.reading.references import begins_with_pronoun
+from halldetect.verification.copies import Copies
 
 # Sentences to add before a run that begins with a pronoun.
 MAX_LEAD_IN = 2
 # Overlapping pages reserve this share for the last sentences of the previous page.
 OVERLAP_SHARE, OVERLAP_SENTENCES = 1 / 16, 3
+# A statement meets the best short window of each of these sizes, in sentences, and this number of
+# pages: those that share most of its words; short windows are ranked relative to their length.
+SHORT_SIZES, PAGES = (1, 3), 2
+# The exponent of a window's length in its rank: twice the overlap is worth four times the tokens.
+LENGTH_EXPONENT = 0.5
+# The greatest number of documents whose runs of sentences are judged together.
+JOINED = 3
+# Joining two texts may change the number of tokens at the seam.
+SEAM = 4
+# A statement may take at most this share of the verifier's limit. Its size is rounded up to steps,
+# so that its pages never depend on the other statements of a batch.
+STATEMENT_SHARE, STATEMENT_STEP = 0.5, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +165,171 @@ def _cut_sentence(counted: CountedDocument, sentence: Span, room: int) -> list[S
     while right.start < right.end - 1 and text[right.start].isspace():
         right = Span(right.start + 1, right.end)
     return [part for half in (left, right) for part in _cut_sentence(counted, half, room)]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Statements about one source, its documents, and their names if they have any."""
+
+    statements: tuple[str, ...]
+    documents: tuple[Document, ...]
+    names: tuple[str, ...] = ()
+
+
+class Kind(Enum):
+    """The windows that statements are judged against.
+
+    ANY: short windows and pages; WHOLE: all pages, for a verifier that reads a page once for all
+    statements; SHORT: short windows only.
+    """
+
+    ANY = auto()
+    WHOLE = auto()
+    SHORT = auto()
+
+
+class FittedTask:
+    """A task with its windows fitted to the verifier's limit beside each statement."""
+
+    def __init__(self, verifier: Verifier, task: Task, kind: Kind) -> None:
+        self.task = task
+        self.kind = kind
+        self._verifier = verifier
+        self._longest = int(verifier.max_tokens * STATEMENT_SHARE)
+        self.sizes = verifier.count_tokens(task.statements)
+        self.reasons = [self._reason(at) for at in range(len(task.statements))]
+        self._sources = [CountedDocument(verifier, document) for document in task.documents]
+        self._copies = Copies(task.documents)
+        self._pages: dict[int, list[tuple[Window, int]]] = {}
+
+    @cached_property
+    def _index(self) -> WordIndex:
+        return WordIndex(self.task.documents)
+
+    @cached_property
+    def _short(self) -> list[list[tuple[Window, int]]]:
+        """Return all short windows, by their size."""
+        documents = self.task.documents
+        return [
+            self._windows([short_spans(document, size) for document in documents], page=False)
+            for size in SHORT_SIZES
+        ]
+
+    def _reason(self, at: int) -> str | None:
+        """Return why a statement cannot be judged; None if it can."""
+        if self.sizes[at] > self._longest:
+            return f"the claim has {self.sizes[at]} tokens; the verifier reads {self._longest}"
+        # A word without tokens would be ignored.
+        unknown_words = getattr(self._verifier, "unknown_words", None)
+        unknown = [] if unknown_words is None else unknown_words(self.task.statements[at])
+        if not unknown:
+            return None
+        shown = ", ".join(repr(word[:40]) for word in dict.fromkeys(unknown[:3]))
+        return f"the verifier cannot read {shown}"
+
+    def _windows(self, spans: Iterable[Sequence[Span]], *, page: bool) -> list[tuple[Window, int]]:
+        """Return a window, and its tokens, for each span of each document."""
+        return [
+            (Window(source.document.readable(span), index, span, page), count)
+            for index, (source, parts) in enumerate(zip(self._sources, spans, strict=True))
+            for span, count in zip(parts, source.count(parts), strict=True)
+        ]
+
+    def plan(self, at: int) -> tuple[list[tuple[Window, int]], int]:
+        """Return the windows of a statement with their tokens, and the number of skipped pages."""
+        steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
+        room = self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
+        pages = [] if self.kind is Kind.SHORT else self._all_pages(room)
+        if self.kind is Kind.WHOLE:
+            return pages, 0
+        kept = self._ranked(at, pages, 0.0)[:PAGES]
+        chosen = {window.places: (window, tokens) for window, tokens in kept}
+        short: dict[tuple[tuple[int, Span], ...], tuple[Window, int]] = {}
+        for windows in self._short:
+            fitting = [item for item in windows if item[1] <= room]
+            for window, tokens in self._ranked(at, fitting, LENGTH_EXPONENT)[:1]:
+                short.setdefault(window.places, (window, tokens))
+        # A page with the same span as a short window counts as a page.
+        return [*(short | chosen).values(), *self._joined(at, room)], len(pages) - len(kept)
+
+    def _all_pages(self, room: int) -> list[tuple[Window, int]]:
+        """Return the pages of the source, cut once for each room."""
+        if room not in self._pages:
+            whole = self.kind is Kind.WHOLE
+            spans = [cut_pages(source, room, overlap=whole) for source in self._sources]
+            pages = self._windows(spans, page=True)
+            joined = whole and len(self.task.documents) > 1
+            self._pages[room] = self._joined_pages(pages, room) if joined else pages
+        return self._pages[room]
+
+    def copy(self, at: int) -> Window | None:
+        """Return the sentences that make a statement word for word."""
+        found = self._copies.find(self.task.statements[at])
+        if found is None:
+            return None
+        return Window(self.task.documents[found[0]].readable(found[1]), *found, page=False)
+
+    def _ranked(
+        self,
+        at: int,
+        windows: list[tuple[Window, int]],
+        exponent: float,
+        besides: Sequence[tuple[int, Span]] = (),
+    ) -> list[tuple[Window, int]]:
+        """Sort windows by the words that they share with a statement, relative to their length."""
+        places = [(window.document, window.span) for window, _ in windows]
+        shares = self._index.shares(self.task.statements[at], places, besides)
+        sizes = [max(tokens + self.sizes[at], 1) for _, tokens in windows]
+        order = sorted(
+            range(len(windows)),
+            key=lambda number: (-shares[number] / math.pow(sizes[number], exponent), number),
+        )
+        return [windows[number] for number in order]
+
+    def _joined(self, at: int, room: int) -> list[tuple[Window, int]]:
+        """Return the best runs of two documents as one window, then those of three."""
+        chosen: list[tuple[Window, int]] = []
+        found: list[tuple[Window, int]] = []
+        while len(chosen) < min(len(self.task.documents), JOINED):
+            known = {window.document for window, _ in chosen}
+            left = room - sum(tokens + SEAM for _, tokens in chosen)
+            others = [
+                item
+                for item in self._short[-1]
+                if item[0].document not in known and item[1] <= left
+            ]
+            places = [(window.document, window.span) for window, _ in chosen]
+            chosen += self._ranked(at, others, LENGTH_EXPONENT, places)[:1]
+            if len(chosen) == len(known):
+                break
+            if len(chosen) > 1:
+                parts = sorted(chosen, key=lambda item: item[0].document)
+                window = _join([window for window, _ in parts], [item[0].text for item in parts])
+                found.append((window, self._verifier.count_tokens([window.text])[0]))
+        return found
+
+    def _joined_pages(self, pages: list[tuple[Window, int]], room: int) -> list[tuple[Window, int]]:
+        """Return pages of several documents, each under its name, as few as possible."""
+        names = self.task.names or [f"Document {at + 1}" for at in range(len(self.task.documents))]
+        texts = [f"{names[window.document]}\n{window.text}" for window, _ in pages]
+        groups: list[list[int]] = []
+        filled = 0
+        for at, size in enumerate(self._verifier.count_tokens(texts)):
+            if not groups or filled + size + SEAM > room:
+                groups.append([])
+                filled = 0
+            groups[-1].append(at)
+            filled += size + SEAM
+        windows = [
+            pages[group[0]][0]
+            if len(group) == 1
+            else _join([pages[at][0] for at in group], [texts[at] for at in group], "\n\n")
+            for group in groups
+        ]
+        counts = self._verifier.count_tokens([window.text for window in windows])
+        return list(zip(windows, counts, strict=True))
+
+
+def _join(windows: Sequence[Window], texts: Sequence[str], between: str = " ") -> Window:
+    (document, span), *others = [window.places[0] for window in windows]
+    return Window(between.join(texts), document, span, page=windows[0].page, others=tuple(others))

@@ -43,8 +43,6 @@ def load_verifier(
         notice: receives a line if loading takes long: `large` is converted on first use.
         progress: receives the bytes converted and the total.
     """
-    if threads is not None and threads < 1:
-        raise ConfigurationError(f"threads must be at least 1, not {threads}")
     name = DEFAULT if name is None else name
     check_verifier_name(name)
     if name == CASCADE:

@@ -49,18 +49,19 @@ class Labels:
     meanings: tuple[str, ...]
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], where: str) -> Labels:
-        """Read `id2label` (or `label2id`), in any order and case."""
-        numbered = config.get("id2label") or {}
+    def from_config(
+        cls, config: Mapping[str, Any], where: str, names: Sequence[str] | None = None
+    ) -> Labels:
+        """Read the names of the outputs in order, or `id2label`; `where` is named in errors."""
+        if names is not None:
+            return cls.from_names(names, where)
         try:
-            if not numbered:
-                numbered = {key: name for name, key in (config.get("label2id") or {}).items()}
-            names = {int(key): str(name) for key, name in numbered.items()}
-        except (AttributeError, TypeError, ValueError) as error:
+            numbered = {int(key): str(name) for key, name in (config["id2label"] or {}).items()}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{where}: id2label is not a map from numbers to names") from error
-        if sorted(names) != list(range(len(names))):
+        if sorted(numbered) != list(range(len(numbered))):
             raise ModelError(f"{where}: id2label does not number its labels from 0 on")
-        return cls.from_names([names[index] for index in range(len(names))], where)
+        return cls.from_names([numbered[index] for index in range(len(numbered))], where)
 
     @classmethod
     def from_names(cls, names: Sequence[str], where: str) -> Labels:

@@ -25,12 +25,7 @@ from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of, file_digests, joint_digest
 from halldetect.models.store import offline
 from halldetect.report import Probabilities
-from halldetect.verification.devices import (
-    free_memory,
-    out_of_memory,
-    torch_device,
-    torch_failure,
-)
+from halldetect.verification.devices import out_of_memory, torch_device, torch_failure
 from halldetect.verification.presets import Preset
 from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
@@ -69,7 +64,10 @@ class TransformersVerifier(Classifier):
         self._dtype = torch.float16 if self._device.startswith("cuda") else torch.float32
         if threads is not None and self._device == "cpu":
             torch.set_num_threads(threads)
-        _quiet(transformers)
+        # Notices and progress bars about loading are silenced, those about downloads stay.
+        transformers.utils.logging.set_verbosity_error()
+        transformers.utils.logging.disable_progress_bar()
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it logs every retry
         config = _load(transformers.AutoConfig, preset)
         _refuse_kernels(config, name)
         tokenizer = _load(transformers.AutoTokenizer, preset)
@@ -77,11 +75,7 @@ class TransformersVerifier(Classifier):
         settings = {**config.to_dict(), "id2label": config.id2label}
         known = ("languages", "calibration", "operating_points")
         self._stated = {key: settings[key] for key in known if key in settings}
-        self._labels = (
-            Labels.from_names(preset.labels, name)
-            if preset.labels
-            else Labels.from_config(settings, name)
-        )
+        self._labels = Labels.from_config(settings, name, preset.labels)
         stated = {"model_max_length": tokenizer.model_max_length}
         limit = preset.limit or reading_limit(settings, stated)
         if not getattr(tokenizer, "is_fast", False):
@@ -135,7 +129,7 @@ class TransformersVerifier(Classifier):
                 if rows == 1 or not out_of_memory(error):
                     raise torch_failure(self._name, error, self._device) from error
                 self._gpu_tokens //= 2
-                free_memory(self._device)
+                self._torch.cuda.empty_cache()
                 return self._run_all(encoded)
             for index, values in zip(indices, logits, strict=False):  # ignores the copies
                 results[index] = self._labels.read(values, self._name)
@@ -234,10 +228,3 @@ def _refuse_kernels(config: Any, where: str) -> None:
                     f"{where}: its config.json asks for code from {name[:80]!r}; code that comes "
                     "with a model is never run"
                 )
-
-
-def _quiet(transformers: Any) -> None:
-    """Silence notices and progress bars about loading; those about downloads stay."""
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it logs every retry
