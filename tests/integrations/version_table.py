@@ -23,7 +23,6 @@ PACKAGES = {
     "nemo_guardrails": "nemoguardrails",
     "opentelemetry": "opentelemetry-sdk",
     "pytest_plugin": "pytest",
-    "sentence_transformers": "sentence-transformers",
     "trulens": "trulens-core",
 }
 
