@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -54,16 +53,6 @@ def _edited(passage: Passage, claims: Sequence[Claim], share: float, rng: random
                 made = rng.choice(options)
                 found.append(Claim(made.text, "E", made.kind, claim.weight))
     return found
-
-
-def with_openers(passage: Passage, share: float, rng: random.Random) -> None:
-    """Put "According to the text" and the like before some claims, whatever their label."""
-    for claim in passage.claims:
-        spoken = re.search(r"\b(?:I|we|We|our|Our|my|My|you|You)\b|--|\?", claim.text)
-        if claim.kind in {"qa_quoted", "answer"} or spoken or len(claim.text.split()) > 40:
-            continue
-        if rng.random() < share:
-            claim.text = edits.opened(claim.text, passage.text, rng)
 
 
 def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Claim]:

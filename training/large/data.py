@@ -18,12 +18,12 @@ import time
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from training.large import compose, sources
 from training.large.sources import Claim, Passage
+from training.large.voice import dressed
 from training.leaks import HeldOut
 
 MAX_WORDS = 1100
@@ -269,9 +269,7 @@ def main() -> None:
         made_up = sources.forms()
         chosen += made_up[:100] if keep else made_up[100:]
         for passage in chosen:
-            # Groups may share claims, so each group changes its own copy.
-            passage.claims = [replace(claim) for claim in passage.claims]
-            compose.with_openers(passage, 0.06, rng)
+            passage.claims = [dressed(claim, passage.text, 0.06, rng) for claim in passage.claims]
         made = rows(without_leaks(chosen, held_out, Counter()), rng)
         rng.shuffle(made)
         parts[part] = made

@@ -106,12 +106,6 @@ def number_word(value: int) -> str:
 
 
 _WORD_VALUES = {number_word(value): value for value in range(2, 100)}
-_OPENERS = (
-    "According to the text, {}", "According to the source, {}", "The text says that {}",
-    "The document states that {}", "It is stated that {}", "Based on the document, {}",
-    "The passage mentions that {}", "As described, {}", "The source notes that {}",
-    "In this account, {}", "Based on the information given, {}",
-)  # fmt: skip
 _KEEP_CAPITAL = re.compile(r"^(?:I\b|I'|[A-Z]{2}|[A-Z][\w'’-]* [A-Z])")
 
 
@@ -271,11 +265,6 @@ def denied(claim: str, source: str, rng: random.Random) -> Made | None:
     if len(negated) > len(changed):
         return None
     return Made(text, "E", "denied")
-
-
-def opened(claim: str, source: str, rng: random.Random) -> str:
-    """Return a claim after an opener such as "According to the text"."""
-    return rng.choice(_OPENERS).format(inner(claim, source))
 
 
 def _is_name(subject: str) -> bool:

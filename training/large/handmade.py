@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from training.large.compose import with_openers
-from training.large.data import rows, without_leaks, write
+from training.large.data import rows, without_leaks, write_groups
 from training.large.sources import Claim, Passage
+from training.large.voice import dressed
 from training.leaks import HeldOut
 from training.words import words
 
@@ -139,15 +139,10 @@ def main() -> None:
         chosen = [item for item in every if is_dev(item) is dev]
         made = passages(chosen, 2 if dev else options.copies, rng)
         for passage in made:
-            with_openers(passage, 0.06, rng)
-        dropped: Counter[str] = Counter()
+            passage.claims = [dressed(claim, passage.text, 0.06, rng) for claim in passage.claims]
+        dropped = Counter[str]()
         lines = rows(without_leaks(made, held_out, dropped), rng)
-        rng.shuffle(lines)
-        path = options.work / f"{SOURCE}_{name}.jsonl.xz"
-        write(path, lines)
-        count = Counter(claim["label"] for line in lines for claim in line["claims"])  # type: ignore[attr-defined]
-        print(f"{name}: {len(chosen)} items, {len(lines):,} groups, {dict(count)}, "
-              f"dropped {dropped.total()}", flush=True)  # fmt: skip
+        write_groups(options.work / f"{SOURCE}_{name}.jsonl.xz", lines, dropped, rng)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Candidate edits of names in a sentence: other names, exchanged roles, other speakers.
+"""Candidate edits of names in a sentence: other names, exchanged roles.
 
 Each function returns every edit it can make, and `perturb` chooses one.
 """
@@ -70,32 +70,4 @@ def role(text: str, source: str, rng: random.Random) -> list[Edit]:
             and not re.search(r"[.;:!?'\"‘“]|, (?:and|but|who|which)", between)
         ):
             edits.append(Edit(one.start, other.end, other.text + between + one.text))
-    return edits
-
-
-_SPEECH = any_of(lexicon.SPEECH_VERBS)
-_SPEAKS_AFTER = re.compile(rf",? (?:has |have |had |also )?(?:{_SPEECH})\b")
-_SPOKE_BEFORE = re.compile(r"\b(?:(?P<said>said|says|added)|[Aa]ccording to) (?:the )?$")
-
-
-def attribution(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Return edits to another speaker."""
-    kinds = proper_names.kinds(text, source)
-    edits = []
-    for name in proper_names.find(text, source):
-        before, after = text[: name.start], text[name.end :]
-        spoke = _SPOKE_BEFORE.search(before)
-        # "said Smith." names a speaker, "said Smith was ill" does not.
-        inverted = spoke and (not spoke["said"] or re.match(r"\s?(?:$|[.,;])", after))
-        speaks = _SPEAKS_AFTER.match(after) and not re.search(
-            r"\b(?:in|of|from|at) (?:[a-z]+ )*$", before
-        )
-        if not (inverted or speaks):
-            continue
-        article = re.search(r"\b(?:[Tt]he|[Aa]n?) $", before)
-        choices = [] if article else _others(name.text, text, kinds)
-        choices = choices or _others(name.text, text, {**kinds, name.text: "person"})
-        if choices:
-            start = article.start() if article else name.start
-            edits.append(Edit(start, name.end, rng.choice(choices)))
     return edits
