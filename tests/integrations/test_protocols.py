@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import subprocess
@@ -11,12 +10,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integrations.cases import CASES, SOURCE, Case, detector
+from tests.integrations.cases import CASES, Case, detector
 from tests.support.paths import ROOT
 
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
@@ -158,46 +156,3 @@ def test_opentelemetry_events_belong_to_the_response_span(case: Case) -> None:
         if not metric.name.startswith("otel.")  # some versions of the SDK count themselves
     }
     assert names == {"halldetect.checks", "halldetect.check.duration"}
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_command_of_llm(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import click
-    from click.testing import CliRunner
-
-    from halldetect.integrations import llm_plugin
-    from halldetect.integrations.checker import Checker
-
-    monkeypatch.setattr(llm_plugin, "_checker", Checker(detector()))
-    cli = click.Group()
-    llm_plugin.register_commands(cli)
-    options = []
-    for number, text in enumerate(case.sources):
-        (tmp_path / f"{number}.txt").write_text(text)
-        options += ["-s", str(tmp_path / f"{number}.txt")]
-    result = CliRunner().invoke(cli, ["ground", *options, case.response])
-    assert result.exit_code == {True: 0, False: 1, None: 3}[case.passed]
-    assert all(text in result.output for text in case.reason)
-
-
-def test_llm_lists_the_command_and_checks_last_response(tmp_path: Path) -> None:
-    """In the real program, which finds the plug-in by its entry point."""
-    source = tmp_path / "source.txt"
-    source.write_text(LEAVES)
-    folder = tmp_path / "llm"
-    folder.mkdir()
-    environment = {**ENVIRONMENT, "LLM_USER_PATH": str(folder)}
-    command = [sys.executable, "-m", "llm", "ground", "-s", str(source)]
-
-    def run(*more: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*command, *more], env=environment, input=text, capture_output=True, text=True
-        )
-
-    nothing = run()
-    assert nothing.returncode == 1
-    assert "no response in the logs" in nothing.stderr
-    found = run("-", "--json", text="The boat leaves at 9.")
-    assert found.returncode == 1, found.stderr
-    assert json.loads(found.stdout)["document_names"] == [str(source)]
-    assert SOURCE not in found.stdout

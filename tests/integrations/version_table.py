@@ -17,7 +17,6 @@ PACKAGES = {
     "haystack": "haystack-ai",
     "inspect": "inspect-ai",
     "llama_index": "llama-index-core",
-    "llm_plugin": "llm",
     "mcp_server": "mcp",
     "mlflow": "mlflow-skinny",
     "nemo_guardrails": "nemoguardrails",
