@@ -26,11 +26,6 @@ SPEAKERS = (
 )  # fmt: skip
 
 
-def pieces(text: str) -> list[str]:
-    """Return the sentences of a text."""
-    return list(split(text))
-
-
 def _edited(passage: Passage, claims: Sequence[Claim], share: float, rng: random.Random,
             ) -> list[Claim]:  # fmt: skip
     """Return false and reworded versions of some true claims."""
@@ -58,7 +53,7 @@ def _edited(passage: Passage, claims: Sequence[Claim], share: float, rng: random
 def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Claim]:
     """Return claims from a passage's sentences: reworded, falsified, joined, recombined."""
     found: list[Claim] = []
-    usable = [sentence for sentence in pieces(passage.text) if edits.usable(sentence)]
+    usable = [sentence for sentence in split(passage.text) if edits.usable(sentence)]
     if not usable:
         return found
     for sentence in rng.sample(usable, min(count, len(usable))):
@@ -191,7 +186,7 @@ def with_holes(passages: Sequence[Passage], rng: random.Random) -> list[Passage]
             or rng.random() > (0.22 if size < 250 else 0.7)
         ):
             continue
-        sentences = pieces(passage.text)
+        sentences = split(passage.text)
         places = [i for i, sentence in enumerate(sentences) if edits.usable(sentence)]
         if len(sentences) < 4 or len(places) < 3:
             continue
