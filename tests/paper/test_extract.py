@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect.errors import ExtractionError
-from halldetect.paper.extract import Extraction, claim_limit, clean_line, extract_claims
+from halldetect.paper.extract import claim_limit, clean_line, extract_claims
 from halldetect.paper.extractors import SentenceExtractor
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.claims import Claim
@@ -36,7 +36,7 @@ def always(*claims: str) -> Scripted:
     return Scripted(lambda response: claims)
 
 
-def extract(response: str, extractor: Extractor) -> Extraction:
+def extract(response: str, extractor: Extractor) -> tuple[tuple[Claim, ...], Draft]:
     return extract_claims(read_response(response), extractor)
 
 
@@ -123,7 +123,7 @@ def test_unreadable_sentence_keeps_its_problem() -> None:
 
 def test_nothing_to_read_is_not_asked_about() -> None:
     extractor = always("Bob left")
-    assert extract(" \n", extractor) == Extraction((), Draft(()))
+    assert extract(" \n", extractor) == ((), Draft(()))
     assert extractor.calls == []
     assert extract("Bob left.", always()).claims == ()
 
@@ -148,7 +148,7 @@ SENTENCES = st.sampled_from(
 @given(st.lists(SENTENCES, max_size=15).map(" ".join), st.lists(SENTENCES | st.text(), max_size=12))
 def test_every_assertion_is_covered_or_named(response: str, proposed: list[str]) -> None:
     document = read_response(response)
-    claims = extract_claims(document, always(*proposed)).claims
+    claims = extract_claims(document, always(*proposed))[0]
     spans = [claim.span for claim in claims if claim.span is not None]
     assert all(0 <= span.start < span.end <= len(response) for span in spans)
     if claims:

@@ -21,7 +21,14 @@ from halldetect.batch.job import (
     Row,
     read_parts,
 )
-from halldetect.batch.results import ROW_KINDS, UNCHECKED, WORSE, Condition, RowCounts
+from halldetect.batch.results import (
+    ROW_KINDS,
+    UNCHECKED,
+    WORSE,
+    Condition,
+    RowCounts,
+    read_results,
+)
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, fail, interruptible
 from halldetect.cli.options import (
     QUIET,
@@ -204,13 +211,12 @@ def _require_usable_options(
     for flag in ("report", "baseline"):
         if getattr(arguments, flag) and is_unreadable:
             raise InputError(f"--{flag} needs results in a file of this machine")
-    if arguments.report or arguments.baseline:
-        from halldetect.batch.dataset_report import require_folder, require_results
+    if arguments.report:
+        from halldetect.batch.dataset_report import require_folder
 
-        if arguments.report:
-            require_folder(arguments.report)
-        if arguments.baseline:
-            require_results(arguments.baseline)
+        require_folder(arguments.report)
+    if arguments.baseline:
+        next(read_results(arguments.baseline), None)
     if job.in_parts:
         from halldetect.batch.ray import require_ray
 
