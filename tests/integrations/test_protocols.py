@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -65,40 +60,6 @@ def test_the_mcp_server_over_stdio() -> None:
         command=HALLDETECT[0], args=[*HALLDETECT[1:], "mcp"], env=ENVIRONMENT
     )
     asyncio.run(use_tools(stdio_client(server)))
-
-
-@contextmanager
-def http_server() -> Iterator[str]:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-    with subprocess.Popen([*HALLDETECT, "mcp", "--http", str(port)], env=ENVIRONMENT) as process:
-        try:
-            for _ in range(600):
-                with socket.socket() as trying:
-                    if trying.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}/mcp"
-        finally:
-            process.terminate()
-
-
-def test_the_mcp_server_over_http() -> None:
-    with http_server() as address:
-        asyncio.run(use_tools(address))
-
-
-def test_the_mcp_server_is_for_this_machine_only() -> None:
-    run = subprocess.run(
-        [*HALLDETECT, "mcp", "--http", "0.0.0.0:8000"],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert run.returncode == 2
-    assert "has no authentication" in run.stderr
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
