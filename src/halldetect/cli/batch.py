@@ -250,8 +250,8 @@ def _run_engine(
     # Ray prints messages about its workers; standard output is for results.
     messages = io.StringIO() if arguments.quiet or sys.stderr is None else sys.stderr
     with redirect_stdout(messages):
-        cluster, cache = Cluster(**_ray_options(arguments)), (folder, limit)
-        return run_on_ray(detector, job, cluster, cache=cache, stop=stop, progress=progress)
+        cluster, kept = Cluster(**_ray_options(arguments)), (folder, limit)
+        return run_on_ray(detector, job, cluster, cache=kept, stop=stop, progress=progress)
 
 
 def _gate(
