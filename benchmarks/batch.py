@@ -181,20 +181,6 @@ class Words:
         return [Probabilities(0.98 * share, 1 - 0.98 * share, 0.0) for share in shares]
 
 
-class MemoryWatch:
-    """Records the memory of the process at regular row counts."""
-
-    def __init__(self, every: int) -> None:
-        self.every = every
-        self.seen: dict[int, int] = {}
-
-    def __call__(self, counts: RowCounts, fraction: float | None, is_new: bool) -> None:
-        """Record the resident megabytes."""
-        if counts.rows // self.every > len(self.seen):
-            pages = int(Path("/proc/self/statm").read_text().split()[1])
-            self.seen[counts.rows] = pages * resource.getpagesize() >> 20
-
-
 def flat(folder: Path, rows: int) -> dict[str, Any]:
     """Measure memory over many rows: 5,000 distinct texts, all ids distinct."""
     texts = [(f"The {n} mill is old.", f"The {n % 4_000} mill is old.") for n in range(5_000)]
@@ -203,7 +189,13 @@ def flat(folder: Path, rows: int) -> dict[str, Any]:
     )
     source = write_rows(folder / "in.jsonl", given)
     detector = Detector(verifier=Words())
-    watch = MemoryWatch(max(rows // 10, 1))
+    every, seen = max(rows // 10, 1), dict[int, int]()
+
+    def watch(counts: RowCounts, fraction: float | None, is_new: bool) -> None:
+        if counts.rows // every > len(seen):
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+            seen[counts.rows] = pages * resource.getpagesize() >> 20
+
     job = Job(source, str(folder / "out.jsonl"), batch_size=512)
     used = time.process_time()
     cache = ReportCache(None, run_settings(detector))
@@ -212,7 +204,7 @@ def flat(folder: Path, rows: int) -> dict[str, Any]:
     return {
         "rows": outcome.counts.rows,
         "rows_a_cpu_second": round(rows / (time.process_time() - used), 1),
-        "resident_megabytes_by_rows": watch.seen,
+        "resident_megabytes_by_rows": seen,
     }
 
 

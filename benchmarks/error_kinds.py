@@ -132,25 +132,22 @@ def figures(cases: Sequence[Case], given: Sequence[ErrorKind | None]) -> dict[st
         "given": sum(named),
         "precision": round(sum(right) / max(sum(named), 1), 4),
         "recall": round(sum(right) / max(len(pairs), 1), 4),
-        "precision_by_kind": {
-            str(kind): [
-                sum(fits for (_, got), fits in zip(pairs, right, strict=True) if got is kind),
-                sum(got is kind for _, got in pairs),
-            ]
-            for kind in kinds
-        },
-        "recall_by_kind": {
-            str(kind): [
-                sum(
-                    fits
-                    for fits, (case, _) in zip(right, pairs, strict=True)
-                    if case.wanted is kind
-                ),
-                sum(case.wanted is kind for case, _ in pairs),
-            ]
-            for kind in kinds
-        },
+        "precision_by_kind": _by_kind(kinds, given, right),
+        "recall_by_kind": _by_kind(kinds, [case.wanted for case in cases], right),
         "given_by_type": {type_: dict(counted) for type_, counted in types.items()},
+    }
+
+
+def _by_kind(
+    kinds: Sequence[ErrorKind], of: Sequence[ErrorKind | None], right: Sequence[bool]
+) -> dict[str, list[int]]:
+    """Return for each kind how many of its cases are right, and how many there are."""
+    return {
+        str(kind): [
+            sum(fits for one, fits in zip(of, right, strict=True) if one is kind),
+            of.count(kind),
+        ]
+        for kind in kinds
     }
 
 

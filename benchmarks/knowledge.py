@@ -151,16 +151,8 @@ def speed(folder: Path, size: int, texts: Sequence[str]) -> dict[str, Any]:
     file = write_lines(folder / "made.jsonl", documents)
     path = folder / "made.index"
     started = time.perf_counter()
-    command = [
-        sys.executable,
-        "-m",
-        "halldetect",
-        "index",
-        "build",
-        str(file.path),
-        "-o",
-        str(path),
-    ]
+    words = ("-m", "halldetect", "index", "build", str(file.path), "-o", str(path))
+    command = [sys.executable, *words]
     build = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(build.pid, 0)
     build.returncode = os.waitstatus_to_exitcode(status)

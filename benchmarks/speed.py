@@ -17,7 +17,6 @@ import os
 import platform
 import random
 import re
-import resource
 import subprocess
 import sys
 import time
@@ -83,20 +82,6 @@ def methods(rows: Sequence[Row], verifier: str) -> Results:
     }
 
 
-def batches(rows: Sequence[Row], verifier: str) -> list[Results]:
-    """Time several responses in one call, on articles with their summaries."""
-    from halldetect import Detector
-
-    detector = Detector(verifier=verifier)
-    found = []
-    for size in (1, 4, 16):
-        pairs = [("\n\n".join(documents(row)), row.response) for row in rows[:size]]
-        began = time.perf_counter()
-        detector.check_many(pairs)
-        found.append({"responses": size, "seconds": round(time.perf_counter() - began, 3)})
-    return found
-
-
 def start(verifier: str) -> Results:
     """Measure the cost of the first check of a process."""
     marks = [("begin", time.perf_counter())]
@@ -142,11 +127,8 @@ def check(verifier: str, source: str, response: str) -> Results:
 
 def peak_mib() -> int:
     """Return the peak memory of this program; getrusage would include the parent's."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) // 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) // 1024
 
 
 def alone(measure: str, *arguments: str) -> Results:
@@ -213,7 +195,6 @@ def measure(datasets: Path, verifier: str, articles: int) -> Results:
         "ways": methods(few, verifier),
         "source_words": {},
         "claims": {},
-        "batch": batches(few, verifier),
     }
     with TemporaryDirectory() as folder:
 
@@ -274,15 +255,6 @@ def growth_text(key: str, label: str) -> Callable[[Results], str]:
     )
 
 
-def batch_text(found: Results) -> str:
-    """Return the table of several responses per call."""
-    rows = [
-        (run["responses"], run["seconds"], round(run["seconds"] / run["responses"], 3))
-        for run in found["batch"]
-    ]
-    return table(("responses together", "s", "s each"), rows)
-
-
 def start_text(found: Results) -> str:
     """Return the table of the start-up."""
     steps = table(("step", "s"), list(found["start"]["seconds"].items()))
@@ -308,7 +280,6 @@ PARTS: dict[str, Callable[[Results], str]] = {
     "source": growth_text("source_words", "words of source"),
     "claims": growth_text("claims", "sentences of response"),
     "long": long_text,
-    "batch": batch_text,
     "start": start_text,
 }
 

@@ -13,35 +13,35 @@ from tests.support.paths import ROOT
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (25430, 20000),
-    "core": (12540, 10000),
+    "halldetect": (25480, 20000),
+    "core": (12930, 10000),
     "halldetect_serve": (4560, 4500),
     "halldetect_serve JavaScript": (1500, 1600),
     "halldetect_bench": (5550, 8500),
-    "training and benchmarks": (12850, 12000),
-    "Python files in src": (235, 240),
+    "training and benchmarks": (12350, 12000),
+    "Python files in src": (237, 240),
     "modules in the package root": (12, 12),
     "halldetect.agents": (840, None),
-    "halldetect.batch": (2340, None),
-    "halldetect.cli": (2620, None),
-    "halldetect.explanation": (570, None),
-    "halldetect.integrations": (1380, None),
-    "halldetect.knowledge": (820, None),
-    "halldetect.large": (1210, None),
-    "halldetect.models": (1130, None),
-    "halldetect.reading": (4420, None),
-    "halldetect.render": (1620, None),
+    "halldetect.batch": (2320, None),
+    "halldetect.cli": (2550, None),
+    "halldetect.explanation": (610, None),
+    "halldetect.integrations": (1200, None),
+    "halldetect.knowledge": (800, None),
+    "halldetect.large": (1310, None),
+    "halldetect.models": (1160, None),
+    "halldetect.reading": (4490, None),
+    "halldetect.render": (1580, None),
     "halldetect.repair": (860, None),
-    "halldetect.report": (800, None),
+    "halldetect.report": (830, None),
     "halldetect.stream": (250, None),
-    "halldetect.verification": (1940, None),
-    "halldetect.findings": (830, None),
+    "halldetect.verification": (1980, None),
+    "halldetect.findings": (850, None),
     "halldetect.facts": (970, None),
-    "halldetect.paper": (840, None),
+    "halldetect.paper": (820, None),
 }
 # Parts that have no ceiling.
 FREE = {"tests", "files in src"}
-MODULE_LINES = 410
+MODULE_LINES = 420
 FUNCTION_LINES = 60
 LONG_FUNCTIONS = 5  # goal: 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,6 @@ from halldetect.errors import ModelError
 from halldetect.report import Probabilities
 from halldetect.verification.presets import LARGE_BASE
 from tests.support.fakes import OverlapVerifier
-from tests.support.paths import ROOT
 
 LOAD = "halldetect.verification.verifiers.load_verifier"
 # No test here changes the weights: 90 MB are read once, not in every test.
@@ -92,15 +90,12 @@ def test_measurement_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LOAD, lambda *_, **__: AgreeingVerifier())
     monkeypatch.setattr(doctor, "check_problem", lambda detector: None)
-    monkeypatch.setattr(doctor, "extras", lambda: {"ray": ["ray>=2"], "pdf": []})
     assert main(["doctor"]) == 0
     captured = capsys.readouterr()
     for line in (
         "default check: works",
         "recommended: --verifier ",
         "  base: in the package, verified",
-        "extras installed: pdf",
-        "others, with pip install 'halldetect[NAME]': ray",
     ):
         assert line in captured.out
     assert captured.err == ""
@@ -168,31 +163,3 @@ def test_a_store_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(models, "status", fail)
     assert "Permission denied" in doctor._models()[LARGE_BASE]
-
-
-def test_extras_are_compared_with_the_installation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    info = tmp_path / "halldetect-9.dist-info"
-    info.mkdir()
-    lines = [
-        "Metadata-Version: 2.1",
-        "Name: halldetect",
-        "Version: 9",
-        *(f"Provides-Extra: {name}" for name in ("here", "ray", "test")),
-        "Requires-Dist: numpy",
-        "Requires-Dist: packaging>=1; extra == 'here'",
-        "Requires-Dist: no-such-package>=2; extra == 'ray'",
-        "Requires-Dist: no-such-package; extra == 'test'",
-    ]
-    (info / "METADATA").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    extras = doctor.extras()
-    assert extras == {"here": [], "ray": ["no-such-package>=2"]}
-    monkeypatch.setattr(doctor, "PACKAGE", "no-such-package")
-    assert doctor.extras() == {}
-
-
-def test_development_extras_exist() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(project["optional-dependencies"]) >= doctor.DEVELOPMENT_EXTRAS

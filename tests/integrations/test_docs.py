@@ -40,6 +40,4 @@ def test_an_example_runs(
     block: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch, capsys: object
 ) -> None:
     monkeypatch.chdir(str(tmp_path))
-    if "sentence_transformers" in block:
-        pytest.importorskip("numpy")
     exec(compile(block, "docs/integrations.md", "exec"), {})

@@ -17,13 +17,11 @@ PACKAGES = {
     "haystack": "haystack-ai",
     "inspect": "inspect-ai",
     "llama_index": "llama-index-core",
-    "llm_plugin": "llm",
     "mcp_server": "mcp",
     "mlflow": "mlflow-skinny",
     "nemo_guardrails": "nemoguardrails",
     "opentelemetry": "opentelemetry-sdk",
     "pytest_plugin": "pytest",
-    "sentence_transformers": "sentence-transformers",
     "trulens": "trulens-core",
 }
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from halldetect.errors import CheckError, InputError
 from halldetect.knowledge import KnowledgeIndex
-from halldetect.knowledge.builder import build_index, remove_documents
+from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
 from halldetect.knowledge.readers import SourceFile, find_files, read_documents
 from halldetect.reading.html_page import html_text
@@ -110,14 +110,6 @@ def test_an_update_changes_only_what_changed(folder: Path, index: Path) -> None:
     assert (summary.unchanged, summary.removed) == (2, 1)
     assert found(index, "Rome is a capital") == []
     assert KnowledgeIndex(index).description["digest"] != before
-
-
-def test_documents_can_be_removed(index: Path) -> None:
-    with pytest.raises(InputError, match="no document"):
-        remove_documents(index, ["more/rome.txt", "paris.txt"])
-    assert found(index, "Rome is a capital") == [ROME]
-    assert remove_documents(index, ["more/rome.txt"]) == 1
-    assert found(index, "Rome is a capital") == []
 
 
 def test_order_of_builds_does_not_matter(folder: Path, tmp_path: Path) -> None:

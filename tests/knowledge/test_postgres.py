@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from halldetect.errors import CheckError, InputError
-from halldetect.knowledge.builder import build_index, open_index, remove_documents
+from halldetect.knowledge.builder import build_index, open_index
 from halldetect.knowledge.readers import find_files
 from tests.support.fakes import use_overlap_verifier
 from tests.support.index_checks import (
@@ -66,9 +66,6 @@ def test_updates(url: str, folder: Path) -> None:
         )
     assert [passage.text for passage in hills] == ["Rome has seven hills."]
     assert capital == bridge == []
-    assert remove_documents(url, ["rome.txt"]) == 1
-    with pytest.raises(InputError, match="has no document"):
-        remove_documents(url, ["rome.txt"])
 
 
 def test_a_check(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,8 @@ def test_shared_part_relates_to_the_first() -> None:
 def test_rare_words_count_more() -> None:
     texts = ["The elected mayor resigned. The mayor wept.", "A mayor was elected in 1901."]
     documents = [read_document(text) for text in texts]
-    parts = [(window.document, window.span) for window in source_windows(documents, (16,))]
+    windows = [window for window in source_windows(documents) if 16 in window.scales]
+    parts = [(window.document, window.span) for window in windows]
     index = WordIndex(documents)
     assert index.shares("The mayor resigned.", parts[:1]) == [1.0]
     first, second, third = index.shares("Elections of a mayor in 1901", parts)

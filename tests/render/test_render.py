@@ -13,7 +13,6 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from html.parser import HTMLParser
-from importlib import resources
 
 import jsonschema
 import pytest
@@ -33,6 +32,7 @@ from halldetect.render.phrases import STATE_SYMBOL, one_line, summary, visible
 from halldetect.render.text_pieces import ClaimMark, pieces
 from halldetect.report import Evidence, Status, Verdict
 from tests.support import report_samples as samples
+from tests.support.report_schema import FILE, written_schema
 
 SAMPLES = pytest.mark.parametrize("build", samples.ALL.values(), ids=samples.ALL.keys())
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -49,9 +49,7 @@ def test_reports_fit_the_schema(build):
 
 
 def test_the_published_schema_is_derived():
-    file = resources.files("halldetect") / "report.schema.json"
-    written = json.dumps(render.json_schema(), indent=2, ensure_ascii=False)
-    assert file.read_text(encoding="utf-8") == f"{written}\n"
+    assert FILE.read_text(encoding="utf-8") == written_schema(), "run tests.support.report_schema"
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,6 @@ def results(sentence: str, kind: str, source: str = SOURCE, tries: int = 40) -> 
         ("antonym", "Sales increased.", {"Sales decreased."}),
         ("antonym", "An easy case.", {"A difficult case."}),
         ("role", "Maria Keller praised John Baker.", {"John Baker praised Maria Keller."}),
-        ("role", "The dog chased the cat.", {"The cat chased the dog."}),
-        ("attribution", "Maria Keller said it was over.", {"John Baker said it was over.",
-                                                             "Baker said it was over."}),
     ],
 )  # fmt: skip
 def test_edits(kind: str, sentence: str, expected: set[str]) -> None:

@@ -103,7 +103,7 @@ def long_answers(groups: Sequence[dict[str, Any]], count: int, rng: random.Rando
             Claim(c["text"], c["label"], c["kind"], c.get("weight", 1.0))
             for group in chosen
             for c in group["claims"]
-            if c["kind"] not in vague
+            if c["kind"].removesuffix("_opened") not in vague
         ]
         claims = rng.sample(claims, min(len(claims), 12))
         made = [dressed(claim, text, 0.8, rng) for claim in rng.sample(claims, min(7, len(claims)))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -25,11 +24,6 @@ SPEAKERS = (
     "Leo", "Maya", "Noah", "Olga", "Paul", "Rosa", "Sam", "Tina", "Umar", "Vera", "Will",
     "Speaker 1", "Speaker 2", "Customer", "Agent", "Doctor", "Patient", "Chair", "Interviewer",
 )  # fmt: skip
-
-
-def pieces(text: str) -> list[str]:
-    """Return the sentences of a text."""
-    return list(split(text))
 
 
 def _edited(passage: Passage, claims: Sequence[Claim], share: float, rng: random.Random,
@@ -56,20 +50,10 @@ def _edited(passage: Passage, claims: Sequence[Claim], share: float, rng: random
     return found
 
 
-def with_openers(passage: Passage, share: float, rng: random.Random) -> None:
-    """Put "According to the text" and the like before some claims, whatever their label."""
-    for claim in passage.claims:
-        spoken = re.search(r"\b(?:I|we|We|our|Our|my|My|you|You)\b|--|\?", claim.text)
-        if claim.kind in {"qa_quoted", "answer"} or spoken or len(claim.text.split()) > 40:
-            continue
-        if rng.random() < share:
-            claim.text = edits.opened(claim.text, passage.text, rng)
-
-
 def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Claim]:
     """Return claims from a passage's sentences: reworded, falsified, joined, recombined."""
     found: list[Claim] = []
-    usable = [sentence for sentence in pieces(passage.text) if edits.usable(sentence)]
+    usable = [sentence for sentence in split(passage.text) if edits.usable(sentence)]
     if not usable:
         return found
     for sentence in rng.sample(usable, min(count, len(usable))):
@@ -202,7 +186,7 @@ def with_holes(passages: Sequence[Passage], rng: random.Random) -> list[Passage]
             or rng.random() > (0.22 if size < 250 else 0.7)
         ):
             continue
-        sentences = pieces(passage.text)
+        sentences = split(passage.text)
         places = [i for i, sentence in enumerate(sentences) if edits.usable(sentence)]
         if len(sentences) < 4 or len(places) < 3:
             continue

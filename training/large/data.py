@@ -11,19 +11,18 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import pickle
 import random
 import re
 import time
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from training.large import compose, sources
 from training.large.sources import Claim, Passage
+from training.large.voice import dressed
 from training.leaks import HeldOut
 
 MAX_WORDS = 1100
@@ -64,7 +63,7 @@ def cut_long(passage: Passage, rng: random.Random) -> Passage | None:
     size = len(passage.text.split())
     if size <= MAX_WORDS:
         return passage
-    sentences = compose.pieces(passage.text)
+    sentences = sources.split(passage.text)
     weights = [len(sentence.split()) for sentence in sentences]
     # Try runs of sentences and keep the one with most words of the claims.
     best: tuple[float, int, int] | None = None
@@ -241,20 +240,14 @@ def main() -> None:
     parser.add_argument("--without-unstated", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", type=float, default=1.0, help="part of the passages to use")
-    parser.add_argument("--reuse", action="store_true", help="take WORK/collected.pickle if there")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     rng = random.Random(options.seed)
-    saved = options.work / "collected.pickle"
-    if options.reuse and saved.exists():
-        held_out, short, long, dropped = pickle.loads(saved.read_bytes())
-    else:
-        held_out = HeldOut.load(options.shared)
-        print(f"held out: {len(held_out):,} runs of ten words", flush=True)
-        short, long, dropped = collect(
-            options.shared, unstated=not options.without_unstated, held_out=held_out, rng=rng
-        )
-        saved.write_bytes(pickle.dumps((held_out, short, long, dropped)))
+    held_out = HeldOut.load(options.shared)
+    print(f"held out: {len(held_out):,} runs of ten words", flush=True)
+    short, long, dropped = collect(
+        options.shared, unstated=not options.without_unstated, held_out=held_out, rng=rng
+    )
     rng = random.Random(f"{options.seed} build")
     print(f"dropped for sharing text with an evaluation set: {dict(+dropped)}", flush=True)
     short, long = ([passage for passage in part if rng.random() < options.share]
@@ -269,9 +262,7 @@ def main() -> None:
         made_up = sources.forms()
         chosen += made_up[:100] if keep else made_up[100:]
         for passage in chosen:
-            # Groups may share claims, so each group changes its own copy.
-            passage.claims = [replace(claim) for claim in passage.claims]
-            compose.with_openers(passage, 0.06, rng)
+            passage.claims = [dressed(claim, passage.text, 0.06, rng) for claim in passage.claims]
         made = rows(without_leaks(chosen, held_out, Counter()), rng)
         rng.shuffle(made)
         parts[part] = made

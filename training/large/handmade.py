@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from training.large.compose import with_openers
-from training.large.data import rows, without_leaks, write
+from training.large.data import rows, without_leaks, write_groups
 from training.large.sources import Claim, Passage
+from training.large.voice import dressed
 from training.leaks import HeldOut
 from training.words import words
 
@@ -53,26 +53,10 @@ def is_dev(item: Item) -> bool:
     return hashlib.sha256(item["source"].encode()).digest()[0] % DEV == 0
 
 
-def people(count: int, rng: random.Random) -> list[str]:
-    """Return distinct full names without a shared part."""
-    return [
-        f"{first} {last}"
-        for first, last in zip(rng.sample(FIRST, count), rng.sample(LAST, count), strict=True)
-    ]
-
-
 def place(rng: random.Random) -> str:
     """Return an invented place name."""
     middle = rng.choice(_MIDDLES) if rng.random() < 0.5 else ""
     return rng.choice(_STARTS) + middle + rng.choice(_ENDS)
-
-
-def places(count: int, rng: random.Random) -> list[str]:
-    """Return distinct invented place names."""
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found[place(rng)] = None
-    return list(found)
 
 
 def firm(rng: random.Random) -> str:
@@ -85,12 +69,15 @@ def firm(rng: random.Random) -> str:
 
 def filled(item: Item, number: int, rng: random.Random) -> Passage:
     """Return one copy of an item, with one of its fillings by number (they repeat)."""
-    names = people(3, rng)
-    slots = {f"p{n}": name for n, name in enumerate(names, 1)}
-    for n, name in enumerate(names, 1):
-        slots[f"f{n}"], slots[f"l{n}"] = name.split(" ", 1)
-    slots |= {f"o{n}": firm(rng) for n in (1, 2)}
-    slots |= {f"t{n}": name for n, name in enumerate(places(3, rng), 1)}
+    slots = {f"o{n}": firm(rng) for n in (1, 2)}
+    for n, (first, last) in enumerate(
+        zip(rng.sample(FIRST, 3), rng.sample(LAST, 3), strict=True), 1
+    ):
+        slots |= {f"p{n}": f"{first} {last}", f"f{n}": first, f"l{n}": last}
+    towns: set[str] = set()
+    while len(towns) < 3:
+        towns.add(place(rng))
+    slots |= {f"t{n}": name for n, name in enumerate(sorted(towns), 1)}
     fillings = item.get("with") or [{}]
 
     def put(text: str) -> str:
@@ -139,15 +126,10 @@ def main() -> None:
         chosen = [item for item in every if is_dev(item) is dev]
         made = passages(chosen, 2 if dev else options.copies, rng)
         for passage in made:
-            with_openers(passage, 0.06, rng)
-        dropped: Counter[str] = Counter()
+            passage.claims = [dressed(claim, passage.text, 0.06, rng) for claim in passage.claims]
+        dropped = Counter[str]()
         lines = rows(without_leaks(made, held_out, dropped), rng)
-        rng.shuffle(lines)
-        path = options.work / f"{SOURCE}_{name}.jsonl.xz"
-        write(path, lines)
-        count = Counter(claim["label"] for line in lines for claim in line["claims"])  # type: ignore[attr-defined]
-        print(f"{name}: {len(chosen)} items, {len(lines):,} groups, {dict(count)}, "
-              f"dropped {dropped.total()}", flush=True)  # fmt: skip
+        write_groups(options.work / f"{SOURCE}_{name}.jsonl.xz", lines, dropped, rng)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from training.large import statements
-from training.large.data import rows, without_leaks, write
+from training.large.data import rows, without_leaks, write_groups
 from training.large.language_edits import NAME, UNSPACED, WORDS, edited, size
 from training.large.sources import LICENCES, Claim, Passage, content
 from training.leaks import HeldOut, read, strings
@@ -322,14 +322,7 @@ def main() -> None:
     for part, keep in (("dev", True), ("train", False)):
         chosen = [one for one in found
                   if (zlib.crc32((one.title or one.text).encode()) % 10 == 0) is keep]  # fmt: skip
-        made = rows(chosen, rng)
-        rng.shuffle(made)
-        write(options.work / f"languages_{part}.jsonl.xz", made)
-        counts = Counter((one.source, claim.label) for one in chosen for claim in one.claims)
-        print(
-            part, len(made), "groups", sum(counts.values()), "claims", dict(sorted(counts.items()))
-        )
-    print("dropped for sharing text with an evaluation set:", dict(+dropped))
+        write_groups(options.work / f"languages_{part}.jsonl.xz", rows(chosen, rng), dropped, rng)
 
 
 if __name__ == "__main__":

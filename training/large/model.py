@@ -21,6 +21,8 @@ from torch.nn import functional
 
 from halldetect.large.answer_prompt import Prompt
 from halldetect.large.shape import Shape, head_tensor
+from halldetect.large.torch_model import attention as dense
+from halldetect.large.torch_model import rotated
 from halldetect.models.gguf import GgufFile, dequantise
 
 Attend = Callable[[Tensor, Tensor, Tensor, Any], Tensor]
@@ -40,11 +42,6 @@ def attention(kind: str, alone: bool = False) -> Attend:
     def flex(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:
         return flex_attention(q, k, v, block_mask=mask, enable_gqa=True)
 
-    def dense(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:
-        times = q.shape[1] // k.shape[1]
-        k, v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
-        return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-
     return {"flex": flex, "dense": dense}[kind]
 
 
@@ -53,12 +50,6 @@ def normalised(x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
     wide = x.float()
     wide = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + epsilon)
     return wide.to(x.dtype) * weight
-
-
-def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Return queries or keys rotated by their position."""
-    first, second = x.float().chunk(2, -1)
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
 
 
 def layer_function(shape: Shape, attend: Attend) -> Callable[..., Tensor]:
@@ -86,8 +77,8 @@ def layer_function(shape: Shape, attend: Attend) -> Callable[..., Tensor]:
         h = normalised(x, norm1, shape.epsilon)
         qkv = functional.linear(h, w_qkv, b_qkv) + low(h, lora[0:6])
         q, k, v = qkv.split([heads * size, kv_heads * size, kv_heads * size], -1)
-        q = turned(q.reshape(batch, tokens, heads, size).transpose(1, 2), cos, sin)
-        k = turned(k.reshape(batch, tokens, kv_heads, size).transpose(1, 2), cos, sin)
+        q = rotated(q.reshape(batch, tokens, heads, size).transpose(1, 2), cos, sin)
+        k = rotated(k.reshape(batch, tokens, kv_heads, size).transpose(1, 2), cos, sin)
         v = v.reshape(batch, tokens, kv_heads, size).transpose(1, 2)
         h = attend(q, k, v, mask).transpose(1, 2).reshape(batch, tokens, heads * size)
         x = x + functional.linear(h, w_o) + low(h, lora[6:8])

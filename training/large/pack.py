@@ -196,27 +196,13 @@ def packed(stream: Iterable[Unit], row: int, window: int = 768) -> Iterator[list
                 best = len(rows) - 1
             rows[best].append(unit)
             room[best] -= unit.size
+        last = done or len(pool) > 20 * window  # units that never fit well together
         pool = []
         for units_of_row, free in zip(rows, room, strict=True):
-            if done or free <= row // 100:
+            if last or free <= row // 100:
                 yield units_of_row
             else:
                 pool.extend(units_of_row)
-        if len(pool) > 20 * window:  # units that never fit well together
-            yield from _in_order(pool, row)
-            pool = []
-
-
-def _in_order(pool: list[Unit], row: int) -> Iterator[list[Unit]]:
-    found: list[Unit] = []
-    size = 0
-    for unit in pool:
-        if size + unit.size > row:
-            yield found
-            found, size = [], 0
-        found.append(unit)
-        size += unit.size
-    yield found
 
 
 @dataclass

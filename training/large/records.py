@@ -27,10 +27,8 @@ from training.words import words
 KINDS = Path(__file__).parents[1] / "data" / "records.txt"
 DEV_KINDS = frozenset({"museum", "order", "server", "library_book", "car"})
 CLOSED = "closed"
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+DAYS = words("weekdays")
+_MONTHS = words("months")
 _PLAIN = re.compile(r"-?\d+|true|false")
 _WEEKEND = "{S} is open on weekends"
 _NULL = 0.1  # share of the fields without a value

@@ -6,8 +6,6 @@ in `UNSTATED_PAIRS`, state no licence and can be left out.
 
 from __future__ import annotations
 
-import json
-import lzma
 import random
 import re
 import tomllib
@@ -382,23 +380,19 @@ def decompositions(shared: Path, rng: random.Random) -> Iterator[list[Passage]]:
             if passage.claims:
                 found.append(passage)
     yield found
-    yield [
-        Passage(
-            tidy(row["reference"]),
-            "rose",
-            [Claim(tidy(fact), "E", "atomic") for fact in row["acu"]][:12],
-        )
-        for row in read(folder / "rose/acu-cnndm-test.json")
-    ]
-    yield [
-        Passage(
-            tidy(row["response"]),
-            "factcheckgpt",
-            [Claim(tidy(fact), "E", "atomic") for fact in row["claims"]][:12],
-        )
-        for row in read(folder / "factcheckgpt/Factbench.jsonl")
-        if row.get("claims") and row.get("response")
-    ]
+    for path, text, facts in (
+        ("rose/acu-cnndm-test.json", "reference", "acu"),
+        ("factcheckgpt/Factbench.jsonl", "response", "claims"),
+    ):
+        yield [
+            Passage(
+                tidy(row[text]),
+                path.split("/")[0],
+                [Claim(tidy(fact), "E", "atomic") for fact in row[facts][:12]],
+            )
+            for row in read(folder / path)
+            if row.get(text) and row.get(facts)
+        ]
 
 
 def abstracts(shared: Path) -> list[Passage]:
@@ -412,10 +406,7 @@ def forms(path: Path = FORMS) -> list[Passage]:
 
     They were generated once, with invented names (`git show b0f1378:training/large/forms.py`).
     """
-    found = []
-    with lzma.open(path, "rt", encoding="utf-8") as file:
-        for line in file:
-            item = json.loads(line)
-            claims = [Claim(*claim) for claim in item["claims"]]
-            found.append(Passage(item["premise"], "forms", claims))
-    return found
+    return [
+        Passage(item["premise"], "forms", [Claim(*claim) for claim in item["claims"]])
+        for item in read(path)
+    ]

@@ -35,16 +35,8 @@ _TAKES_OF = frozenset(
     "consist think dream approve die speak hear become know dispose make complain".split()
 )
 _TIME_NOUNS = frozenset("year years month day date century decade time season era period".split())
-_PLACE_NOUNS = frozenset(
-    "city country state county town village place location region continent province district "
-    "area island borough neighborhood".split()
-)
+_VAGUE_NOUNS = frozenset("kind type kinds types sort percentage".split())
 _ADJECTIVES = frozenset(listed("statement_adjectives"))
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text, with their punctuation, split at white space."""
-    return text.split()
 
 
 def past(verb: str) -> str:
@@ -172,10 +164,6 @@ def _at_time(answer: str) -> str:
     if re.search(rf"\b(?:{months})\.? \d{{1,2}}\b(?!\d)|\b\d{{1,2}}(?:st|nd|rd|th)? (?:{months})\b",
                  text) or re.match(rf"(?:{'|'.join(lexicon.WEEKDAYS)})\b", text):  # fmt: skip
         return f"on {text}"
-    if re.search(r"\d ?(?:am|pm|a\.m|p\.m)|\d:\d\d|\bnoon\b|\bmidnight\b", text, re.I):
-        return f"at {text}"
-    if re.match(r"[\w-]+ (?:years?|days?|weeks?|months?|hours?|minutes?)\b", text):
-        return f"after {text}" if re.search(r"\d", text) else text
     return f"in {text}"
 
 
@@ -189,12 +177,6 @@ def _at_place(answer: str) -> str:
         re.I,
     ):
         return text
-    if re.search(
-        r"\b(?:University|School|College|Airport|Stadium|Hall|Street|Museum|Hotel|Theatre|Theater|"
-        r"Church|Cathedral|Station|Palace|Arena|Center|Centre)\b",
-        text,
-    ):
-        return f"at {text}"
     return f"in {text}"
 
 
@@ -233,21 +215,9 @@ def statement(question: str, answer: str, premise: str = "") -> str | None:
                  question, re.I):  # fmt: skip
         return None
     if answer.count('"') % 2 or answer.count("(") != answer.count(")"):
-        answer = answer.strip('"()') if answer.strip('"()').count('"') == 0 else ""
-        if not answer or answer.count("(") != answer.count(")"):
-            return None
-    lead = re.match(
-        r"^(?P<lead>(?!Who|What|When|Where|Which|Why|How)[A-Z][^,?]{4,80}), "
-        r"(?P<rest>(?:who|what|which|when|where|how|in what|in which)\b.{8,})$",
-        question,
-    )
-    if lead and not re.search(r"\b(?:what|which|who)\b", lead["lead"]):
-        made = _plain(capital(lead["rest"]), answer)
-        return f"{lead['lead']}, {made}." if made and "  " not in made else None
-    made = _happening(question, answer) or _fronted_preposition(question, answer)
-    made = made or _plain(question, answer)
-    if made is None:
-        made = _inside(question, answer)
+        return None
+    made = _fronted_preposition(question, answer) or _plain(question, answer)
+    made = made or _inside(question, answer)
     if made is None:
         return None
     made = re.sub(r"\s+", " ", made).strip()
@@ -261,44 +231,11 @@ def statement(question: str, answer: str, premise: str = "") -> str | None:
     return capital(made) + ("" if made[-1] in ".!" else ".")
 
 
-def _happening(question: str, answer: str) -> str | None:
-    """Answer "What happened to X when Y?", "What did X do when Y?", "How did X feel about Y?"."""
-    match = re.match(r"What (?:happened|happens)(?: to .{2,40}?)? (?P<when>(?:when|after|because|"
-                     r"before|while|once) .{8,})$", question, re.I)  # fmt: skip
-    if match:
-        return f"{lowered(answer)} {match['when']}" if _is_clause(answer) else None
-    match = re.match(r"(?:What did) (?P<who>.{2,40}?) do (?P<when>(?:when|after|because|before|"
-                     r"while|once|with|to|in|at) .{4,})$", question, re.I)  # fmt: skip
-    if match and not re.search(r"\b(?:that|who|which)\b", match["who"]):
-        first = answer.split()[0]
-        if _is_clause(answer):
-            return f"{lowered(answer)} {match['when']}"
-        if (_finite(first) and first[0].islower()) or first in _IRREGULAR.values():
-            return f"{match['who']} {answer} {match['when']}"
-        return None
-    match = re.match(r"How (?P<aux>did|does|do|will|would) (?P<who>.{2,40}?) feel(?P<when> .*)?$",
-                     question, re.I)  # fmt: skip
-    if match and len(answer.split()) <= 4:
-        verb = {"did": "felt", "does": "feels", "do": "feel"}.get(match["aux"].lower())
-        verb = verb or f"{match['aux'].lower()} feel"
-        return f"{match['who']} {verb} {answer[:1].lower()}{answer[1:]}{match['when'] or ''}"
-    return None
-
-
-def _is_clause(answer: str) -> bool:
-    tokens = answer.split()
-    return (
-        len(tokens) >= 3
-        and bool(re.match(r"(?:he|she|they|it|the|his|her|their|[A-Z]\w+)\b", answer, re.I))
-        and any(_finite(word) or word in _BE | _HAVE | _MODAL for word in tokens[1:])
-    )
-
-
 def _fronted_preposition(question: str, answer: str) -> str | None:
     match = re.match(
         r"(?P<prep>In|On|At|By|To|For|From|With|Under|During|Into|Through|Against|Of|Since|Until|"
-        r"About|Within|Near|After|Along|Between|Over) (?P<wh>what|which|who|whom|whose|how many|"
-        r"how much)\b(?P<noun>.*?) (?P<aux>is|are|was|were|has|have|had|will|would|can|could|"
+        r"About|Within|Near|After|Along|Between|Over) (?P<wh>what|which|who|whom|whose)"
+        r"\b(?P<noun>.*?) (?P<aux>is|are|was|were|has|have|had|will|would|can|could|"
         r"should|must|may|might|do|does|did) (?P<rest>.+)$",
         question,
         re.I,
@@ -310,13 +247,7 @@ def _fronted_preposition(question: str, answer: str) -> str | None:
     if len(noun) > 6:
         return None
     text = lowered(answer)
-    if re.match(rf"{preposition}\b", text, re.I):
-        text = text[len(preposition) :].strip()
-    if match["wh"].lower().startswith("how"):
-        text = f"{text} {' '.join(noun)}" if noun and not _covers(text, noun) else text
-    elif noun and noun[-1].lower() == "century" and "centur" not in text:
-        text = f"the {re.sub('^the ', '', text)} century"
-    elif noun and noun[-1].lower() in _TIME_NOUNS and preposition in {"in", "on", "at", "during"}:
+    if noun and noun[-1].lower() in _TIME_NOUNS and preposition in {"in", "on", "at", "during"}:
         phrase = _at_time(answer)
         clause = _clause(auxiliary, rest)
         return f"{clause} {phrase}" if clause else None
@@ -400,13 +331,6 @@ def _plain(question: str, answer: str) -> str | None:
         return f"{clause} {reason}" if reason and clause else None
     if head == "how":
         return _how(tokens, text)
-    if head == "whose":
-        verb = tokens[2].lower()
-        if answer.endswith("s") or answer.lower() in {"their", "his", "her", "its", "my", "our"}:
-            return None
-        if len(tokens) > 3 and verb not in _DO and (_finite(tokens[2]) or verb in _AUX):
-            return f"{answer}'s {' '.join(tokens[1:])}"
-        return None
     if head in {"what", "which"}:
         return _which(tokens, answer)
     return None
@@ -450,15 +374,9 @@ def _who_what(auxiliary: str, rest: list[str], answer: str) -> str | None:
         if after[-1].lower() in _STRANDED:
             return f"{before} {' '.join(after)} {text}"
         if after[0].lower() == "to" and len(after) > 1:
-            if after[-1].lower() in _BASES:
-                if after[-1].lower() == "do":
-                    return None
-                return f"{before} {' '.join(after)} {text}"
             return None
         if after[0].lower() in _PREPOSITIONS - {"of"} or after[0].endswith("ly"):
             return f"{before} {text} {' '.join(after)}"
-        if rest[place].lower() in {"call", "name", "dub", "title", "give", "offer", "label"}:
-            return f"{before} {' '.join(after)} {text}" if len(after) <= 5 else None
         return None
     if auxiliary in _MODAL | _HAVE:
         follows_verb = first in _BASES or first in {"be", "not"} or is_participle(first)
@@ -469,13 +387,8 @@ def _who_what(auxiliary: str, rest: list[str], answer: str) -> str | None:
             return None
         after = rest[place + 1 :]
         before = " ".join([*rest[:place], auxiliary, rest[place]])
-        if not after or after[-1].lower() in _STRANDED:
-            return f"{before} {' '.join(after)} {text}"
-        if after[0].lower() in _PREPOSITIONS - {"of"}:
-            return f"{before} {text} {' '.join(after)}"
-        return None
-    if auxiliary == "'s":
-        auxiliary = "is"
+        stranded = not after or after[-1].lower() in _STRANDED
+        return f"{before} {' '.join(after)} {text}" if stranded else None
     # "Who was elected in 1990?": the question word is the subject.
     noun_follows = len(rest) > 1 and re.fullmatch(r"[a-z]+s", rest[1]) is not None
     subject = is_participle(first) or (first.endswith("ing") and not noun_follows)
@@ -500,69 +413,29 @@ def _who_what(auxiliary: str, rest: list[str], answer: str) -> str | None:
         return None
     going = next((i for i, t in enumerate(rest) if i and re.fullmatch(r"[a-z]{2,}ing", t)), None)
     if going is not None and rest[going - 1].lower() not in _PREPOSITIONS | _DETERMINERS:
-        tail = rest[going + 1 :]
-        if rest[0].lower() in _DETERMINERS and going < 2:
-            return None
-        if tail and tail[-1].lower() not in _STRANDED | {"up", "out", "down"}:
-            return None
-        return f"{' '.join(rest[:going])} {auxiliary} {' '.join(rest[going:])} {text}"
+        return None
     if "interested" in rest or rest[-1].lower() in _ADJECTIVES - {"same", "most"}:
         return None
     place = _subject_participle(rest)
     if place is not None and " ".join(rest[:2]).lower() not in {"the name", "the names"}:
         named = all(token[:1].isupper() for token in rest[:place])
         if named and place + 1 < len(rest):
-            after = rest[place + 1 :]
-            return f"{' '.join(rest[:place])} {auxiliary} {rest[place]} {text} {' '.join(after)}"
+            return None
     if len(rest) <= 16:
         return f"{' '.join(rest)} {auxiliary} {text}"
     return None
 
 
 def _how(tokens: list[str], text: str) -> str | None:
-    if len(tokens) < 4:
-        return None
+    """Answer "How many bridges did the storm destroy?" and "How much did it weigh?"."""
     second = tokens[1].lower()
-    if second in {"many", "much"}:
-        for place in range(2, min(len(tokens), 10)):
-            word = tokens[place].lower()
-            if word in _AUX:
-                noun, rest = tokens[2:place], tokens[place + 1 :]
-                amount = text if not noun or _covers(text, noun) else f"{text} {' '.join(noun)}"
-                if second == "much" and noun and not re.search(r"[a-z]", text):
-                    amount = f"{text} {' '.join(noun)}"
-                elif second == "much":
-                    amount = text
-                return _amount(word, rest, amount)
-            plural = word in _BASES - _NOUNS_TOO and tokens[place - 1].endswith("s")
-            if second == "many" and place > 2 and (plural or _finite(tokens[place])):
-                noun = tokens[2:place]
-                amount = text if _covers(text, noun) else f"{text} {' '.join(noun)}"
-                return f"{amount} {' '.join(tokens[place:])}"
+    place = next((at for at, word in enumerate(tokens[:10]) if at > 1 and word.lower() in _AUX), 0)
+    if second not in {"many", "much"} or not place:
         return None
-    if second in {"long", "old", "far", "tall", "high", "large", "big", "often", "deep", "wide"}:
-        auxiliary = tokens[2].lower()
-        if auxiliary not in _AUX:
-            return None
-        rest = tokens[3:]
-        if auxiliary in _BE and not _verbish(rest):
-            when = next((i for i, t in enumerate(rest) if t in {"when", "at", "in"} and i), None)
-            subject = rest[:when] if when else rest
-            tail = " ".join(rest[when:]) if when else ""
-            unit = re.search(r"[a-z]{3}|\bm\b|\bft\b|km", text)
-            suffix = {"old": "old" if unit and "old" not in text else ""}.get(second, "")
-            return f"{' '.join(subject)} {auxiliary} {text} {suffix} {tail}"
-        if second in {"long", "often", "far"}:
-            clause = _clause(auxiliary, rest)
-            if clause is None:
-                return None
-            bare = second == "far" or re.match(r"(?:for|since|until|every|from|up)\b", text)
-            link = "" if bare or second == "often" or re.search(
-                r"\b(?:last|lasts|lasted|take|takes|took|run|ran|spend|spent)\b", clause
-            ) else "for "  # fmt: skip
-            return f"{clause} {link}{text}"
-        return None
-    return None
+    noun, amount = tokens[2:place], text
+    if second == "many" and noun and not _covers(text, noun):
+        amount = f"{text} {' '.join(noun)}"
+    return _amount(tokens[place].lower(), tokens[place + 1 :], amount)
 
 
 def _amount(auxiliary: str, rest: list[str], amount: str) -> str | None:
@@ -586,20 +459,11 @@ def _amount(auxiliary: str, rest: list[str], amount: str) -> str | None:
         }:  # fmt: skip
             return f"{amount} {auxiliary} {' '.join(rest)}"
         return f"{' '.join(rest)} {auxiliary} {amount}" if not _verbish(rest) else None
-    if first in _BASES or is_participle(first) or first in {"be", "been"}:
-        return f"{amount} {auxiliary} {' '.join(rest)}"
-    place = _predicate(auxiliary, rest)
-    if place is None:
-        return None
-    after = rest[place + 1 :]
-    if after and after[0].lower() not in _PREPOSITIONS:
-        return None
-    return " ".join([*rest[:place], auxiliary, rest[place], amount, *after])
+    return None
 
 
 def _which(tokens: list[str], answer: str) -> str | None:
     """Answer "Which team won the cup?", "What year did X open?", "What city is X in?"."""
-    text = lowered(answer)
     if tokens[1].lower() == "of":
         return None
     for place in range(2, min(len(tokens), 9)):
@@ -607,11 +471,9 @@ def _which(tokens: list[str], answer: str) -> str | None:
         noun = [token.lower() for token in tokens[1:place]]
         if word in _AUX:
             rest = tokens[place + 1 :]
-            if not rest or noun[0] in {"kind", "type", "kinds", "types", "sort", "else", "other"}:
+            if not rest or noun[0] in _VAGUE_NOUNS | {"else", "other"}:
                 return None
             first = rest[0].lower()
-            if noun[0] == "percentage" and "of" in noun and word not in _DO:
-                return f"{answer} {' '.join(tokens[2:])}"
             stranded = rest[-1].lower() in _STRANDED
             subject = word in _BE | _HAVE | _MODAL and (
                 is_participle(first)
@@ -621,41 +483,18 @@ def _which(tokens: list[str], answer: str) -> str | None:
                 or (word in _BE and first in {"exempt", "able", "known", "similar", "part"})
             )
             if subject:
-                if noun[0] == "percentage" and "of" in noun:
-                    return f"{answer} {' '.join(tokens[2:])}"
                 return f"{answer} {' '.join(tokens[place:])}"
             if noun[-1] in _TIME_NOUNS and not stranded:
                 clause = _clause(word, rest)
                 return f"{clause} {_at_time(answer)}" if clause else None
-            if noun[-1] in _PLACE_NOUNS and not stranded and word in _DO:
-                clause = _clause(word, rest)
-                verb = re.search(r"\b(?:lived?|born|died|held|took place|located|reside\w*)\b",
-                                 clause or "")  # fmt: skip
-                return f"{clause} {_at_place(answer)}" if clause and verb else None
-            if word in _DO:
-                return _who_what(word, rest, answer)
-            if stranded and word in _BE:
-                split = _subject_participle(rest)
-                if split is not None:
-                    before = " ".join([*rest[:split], word, *rest[split:]])
-                    return f"{before} {text}"
-                if len(rest) <= 5 and not _verbish(rest):
-                    return f"{' '.join(rest[:-1])} {word} {rest[-1]} {text}"
-                return None
-            if word in _BE and not _verbish(rest) and len(rest) <= 8:
-                if noun[-1] in _TIME_NOUNS | {"percentage", "number", "age", "color", "colour"}:
-                    return None
-                return f"{' '.join(rest)} {word} {text}"
-            return None
+            return _who_what(word, rest, answer) if word in _DO else None
         plural = word in _BASES - _NOUNS_TOO and tokens[place - 1].endswith("s")
         following = tokens[place + 1].lower() if place + 1 < len(tokens) else ""
         if following in _AUX:
             continue  # "Which needs did ...": still the noun
         if (plural or _finite(tokens[place])) and tokens[place][0].islower():
-            if noun[0] in {"kind", "type", "kinds", "types", "sort"}:
+            if noun[0] in _VAGUE_NOUNS:
                 return None
-            if noun[0] == "percentage" and "of" in noun:
-                return f"{answer} {' '.join(tokens[2:])}"
             return f"{answer} {' '.join(tokens[place:])}"
     return None
 
@@ -665,7 +504,7 @@ def _inside(question: str, answer: str) -> str | None:
     if re.match(r"(?:who|what|which|when|where|why|how|whose|whom)\b", question, re.I):
         return None
     match = re.search(
-        r"(?P<before>^.{6,}) (?P<wh>what|which|who|whom|how many|where|when)"
+        r"(?P<before>^.{6,}) (?:what|which|who|whom)"
         r"(?: (?P<noun>[\w ]+))?$",
         question,
     )
@@ -677,16 +516,10 @@ def _inside(question: str, answer: str) -> str | None:
                 match["before"], re.I):  # fmt: skip
         return None
     text = lowered(answer)
-    link = match["before"].split()[-1]
-    if re.match(rf"{re.escape(link)}\b", text, re.I):
-        text = text[len(link) :].strip()
-    if match["wh"] == "how many" and match["noun"] and not _covers(text, match["noun"].split()):
-        text = f"{text} {match['noun']}"
-    if match["wh"] in {"when", "where"}:
-        text = _at_time(answer) if match["wh"] == "when" else _at_place(answer)
     return f"{match['before']} {text}"
 
 
+_BEGINS_PREDICATE = frozenset("in on at from for under near like with".split())
 _NOT = {
     "will": "will not", "would": "would not", "can": "cannot", "could": "could not",
     "should": "should not", "must": "must not", "may": "may not", "might": "might not",
@@ -721,18 +554,15 @@ def yes_no(question: str, premise: str = "") -> tuple[str, str] | None:
         subject, verb, after = rest[:place], rest[place].lower(), rest[place + 1 :]
         yes = " ".join([*subject, inflected(verb, auxiliary), *after])
         no = " ".join([*subject, auxiliary, "not", verb, *after])
-        # "any" belongs to questions and negations.
-        yes = _positive(yes)
     else:
         place = _predicate(auxiliary, rest) if auxiliary not in _BE else _be_predicate(rest)
         if place is None:
             return None
         yes = " ".join([*rest[:place], auxiliary, *rest[place:]])
         no = " ".join([*rest[:place], _NOT.get(auxiliary, f"{auxiliary} not"), *rest[place:]])
-        yes = _positive(yes)
     if re.search(r"\bnot\b|\bn't\b", " ".join(rest)):
         return None
-    return capital(yes) + ".", capital(no) + "."
+    return capital(_positive(yes)) + ".", capital(no) + "."
 
 
 def _after_comma(sentence: str, question: str) -> str:
@@ -753,32 +583,20 @@ def _be_predicate(rest: list[str]) -> int | None:
     first = rest[0].lower()
     if first in _PRONOUNS and first not in {"this", "that", "these", "those"}:
         return 1 if len(rest) > 1 else None
-    start = 2 if first in _DETERMINERS else 1
-    after_preposition = False
     fallback: int | None = None
-    for place in range(start, len(rest)):
+    for place in range(2 if first in _DETERMINERS else 1, len(rest)):
         word, previous = rest[place].lower().strip(","), rest[place - 1].lower()
         if word in _PREPOSITIONS:
-            if (
-                word != "of"
-                and fallback is None
-                and word in {"in", "on", "at", "from", "for", "under", "near", "like", "with"}
-            ):
+            if fallback is None and word in _BEGINS_PREDICATE:
                 fallback = place
-            after_preposition = True
-            continue
-        if word in _DETERMINERS:
-            if previous in _PREPOSITIONS:
-                after_preposition = True
-                continue
-            return place
-        if (is_participle(word) or word in _ADJECTIVES or word.endswith("ing")) and rest[place][
-            0
-        ].islower():
-            if previous in _PREPOSITIONS or previous in _DETERMINERS:
-                continue
-            if after_preposition and fallback is not None and is_participle(word):
+        elif word in _DETERMINERS:
+            if previous not in _PREPOSITIONS:
                 return place
+        elif (
+            rest[place][0].islower()
+            and previous not in _PREPOSITIONS | _DETERMINERS
+            and (is_participle(word) or word in _ADJECTIVES or word.endswith("ing"))
+        ):
             return place
     return fallback if fallback is not None and fallback + 1 < len(rest) else None
 

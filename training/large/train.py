@@ -119,9 +119,6 @@ def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> No
         log.write(line + "\n")
         log.flush()
 
-    def save(values: dict[str, Tensor], name: str) -> None:
-        adapter.write(out / name, values)
-
     tensors = {
         "codes": torch.from_numpy(data.codes.astype(np.int64)).to(options.device),
         "weights": torch.from_numpy(data.weights).to(options.device),
@@ -178,10 +175,10 @@ def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> No
             if not np.isfinite(average):
                 raise SystemExit("the loss is not finite; the last adapter saved is kept")
         if time.monotonic() - saved > options.save_every:
-            save(model.state(), "adapter.safetensors")
+            adapter.write(out / "adapter.safetensors", model.state())
             saved = time.monotonic()
     say(step=step, tokens=tokens, seconds=round(time.monotonic() - ready, 1), done=True)
-    save(model.state(), "adapter.safetensors")
+    adapter.write(out / "adapter.safetensors", model.state())
     log.close()
 
 

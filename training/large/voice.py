@@ -19,7 +19,8 @@ LONGEST = 45  # words of a claim that is merged or opened
 
 def dressed(claim: Claim, source: str, share: float, rng: random.Random) -> Claim:
     """Return the claim, with this probability after an opener; its label does not change."""
-    if rng.random() >= share or _SPOKEN.search(claim.text) or len(claim.text.split()) > LONGEST:
+    fixed = claim.kind in {"qa_quoted", "answer"} or len(claim.text.split()) > LONGEST
+    if rng.random() >= share or fixed or _SPOKEN.search(claim.text):
         return claim
     text = rng.choice(_OPENERS).format(inner(claim.text, source))
     return replace(claim, text=text, kind=f"{claim.kind}_opened")

@@ -1,4 +1,4 @@
-"""Candidate edits of names in a sentence: other names, exchanged roles, other speakers.
+"""Candidate edits of names in a sentence: other names, exchanged roles.
 
 Each function returns every edit it can make, and `perturb` chooses one.
 """
@@ -10,7 +10,7 @@ import random
 import re
 
 from training.perturbation import lexicon, proper_names
-from training.perturbation.edit import Edit, any_of, match_case
+from training.perturbation.edit import Edit, any_of
 
 
 def entity(text: str, source: str, rng: random.Random) -> list[Edit]:
@@ -50,10 +50,6 @@ _PREPOSITION = re.compile(
     r"\s?(?:$|[.,;:!?)\"'”’]|(?:in|on|at|after|before|for|to|by|with|during|over|from|when|while|"
     r"because|as|is|was|will|has|had|who|that|of|until|since|and)\b)"
 )
-_CLAUSE = re.compile(
-    rf"\b(?P<one>[Tt]he|[Aa]n?) (?P<a>[a-z]+) (?P<verb>{_PASTS}) (?P<two>the|an?) (?P<b>[a-z]+)"
-    r"(?=[.,;]| (?:in|on|at|after|before|with|during|when|because)\b|\s?\.?$)"
-)
 
 
 def role(text: str, source: str, rng: random.Random) -> list[Edit]:
@@ -74,48 +70,4 @@ def role(text: str, source: str, rng: random.Random) -> list[Edit]:
             and not re.search(r"[.;:!?'\"‘“]|, (?:and|but|who|which)", between)
         ):
             edits.append(Edit(one.start, other.end, other.text + between + one.text))
-    for match in _CLAUSE.finditer(text):
-        if match["a"] != match["b"] and match["verb"] not in lexicon.SYMMETRIC:
-            first = match_case(match["one"], match["two"])
-            swapped = f"{first} {match['b']} {match['verb']} {match['one'].lower()} {match['a']}"
-            edits.append(Edit(*match.span(), swapped))
-    return edits
-
-
-_SPEECH = any_of(lexicon.SPEECH_VERBS)
-_SPEAKER = any_of(lexicon.SPEAKERS)
-_SPEAKS_AFTER = re.compile(rf",? (?:has |have |had |also )?(?:{_SPEECH})\b")
-_SPOKE_BEFORE = re.compile(r"\b(?:(?P<said>said|says|added)|[Aa]ccording to) (?:the )?$")
-_GROUP_SPEAKS = re.compile(
-    rf"\b(?P<a>{_SPEAKER})(?= (?:have |has )?(?:{_SPEECH})\b)"
-    rf"|\baccording to (?P<b>{_SPEAKER})\b",
-    re.I,
-)
-
-
-def attribution(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Return edits to another speaker."""
-    kinds = proper_names.kinds(text, source)
-    edits = []
-    for name in proper_names.find(text, source):
-        before, after = text[: name.start], text[name.end :]
-        spoke = _SPOKE_BEFORE.search(before)
-        # "said Smith." names a speaker, "said Smith was ill" does not.
-        inverted = spoke and (not spoke["said"] or re.match(r"\s?(?:$|[.,;])", after))
-        speaks = _SPEAKS_AFTER.match(after) and not re.search(
-            r"\b(?:in|of|from|at) (?:[a-z]+ )*$", before
-        )
-        if not (inverted or speaks):
-            continue
-        article = re.search(r"\b(?:[Tt]he|[Aa]n?) $", before)
-        choices = [] if article else _others(name.text, text, kinds)
-        choices = choices or _others(name.text, text, {**kinds, name.text: "person"})
-        if choices:
-            start = article.start() if article else name.start
-            edits.append(Edit(start, name.end, rng.choice(choices)))
-    for match in _GROUP_SPEAKS.finditer(text):
-        group = "a" if match["a"] else "b"
-        choices = [word for word in lexicon.SPEAKERS if word not in source.lower()]
-        if choices:
-            edits.append(Edit(*match.span(group), match_case(match[group], rng.choice(choices))))
     return edits

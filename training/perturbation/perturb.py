@@ -28,7 +28,6 @@ _MAKERS: dict[str, _Maker] = {
     "quantifier": wording_edits.quantifier,
     "modality": wording_edits.modality,
     "comparison": wording_edits.comparison,
-    "attribution": name_edits.attribution,
     "antonym": wording_edits.antonym,
 }
 KINDS: tuple[str, ...] = tuple(_MAKERS)

@@ -11,7 +11,6 @@ import re
 
 from training.perturbation import lexicon
 from training.perturbation.edit import Edit, any_of, match_case
-from training.words import pairs
 
 _NUMBER = re.compile(r"(?<![\w.,/:#-])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w/:-]|[.,]\d)")
 _YEAR = re.compile(r"(?<![\w.,/$£€-])(?:1[5-9]\d\d|20\d\d)(?![\w/-]|[.,]\d| (?:people|men|women))")
@@ -22,8 +21,6 @@ _MONTH = re.compile(rf"\b(?:{any_of(lexicon.MONTHS)})\b")
 _DATE_BEFORE = re.compile(r"(?:\d|\b(?:in|since|until|by|last|next|of|early|late|from|mid))[ -]$")
 _WEEKDAY = re.compile(rf"\b(?:{any_of(lexicon.WEEKDAYS)})\b")
 _SEASON = re.compile(rf"\b(?:{any_of(lexicon.SEASONS)})\b")
-_RELATIVE = pairs("relative_times")
-_RELATIVE_WORD = re.compile(rf"\b(?:{any_of(_RELATIVE)})\b", re.I)
 
 
 def number(text: str, source: str, rng: random.Random) -> list[Edit]:
@@ -101,7 +98,7 @@ def _dates(text: str, match: re.Match[str]) -> bool:
 
 
 def date(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Return edits to another year, month, day, weekday, season or relative day."""
+    """Return edits to another year, month, day, weekday or season."""
     edits = []
     years = sorted({match.group() for match in _YEAR.finditer(source)})
     for match in _YEAR.finditer(text):
@@ -126,10 +123,6 @@ def date(text: str, source: str, rng: random.Random) -> list[Edit]:
             edits.append(
                 Edit(*match.span(), rng.choice([word for word in words if word != match.group()]))
             )
-    for match in _RELATIVE_WORD.finditer(text):
-        edits.append(
-            Edit(*match.span(), match_case(match.group(), _RELATIVE[match.group().lower()]))
-        )
     return edits
 
 

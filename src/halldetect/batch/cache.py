@@ -69,17 +69,8 @@ class ReportCache:
             if folder is not None:  # without temporary space, use no cache
                 raise InputError(f"cannot use the cache {str(folder)!r}: {error}") from error
 
-    @classmethod
-    def disabled(cls) -> ReportCache:
-        """Return a cache that stores nothing."""
-        cache = cls(None, {})
-        cache.close()
-        return cache
-
     def reopened(self) -> ReportCache:
         """Return the same cache for another process; a temporary one begins empty."""
-        if self._store is None:
-            return ReportCache.disabled()
         return ReportCache(self._folder, self._given, limit=self._limit)
 
     def _open(self, path: str) -> sqlite3.Connection:

@@ -231,11 +231,6 @@ class BaselineComparison:
             yield f"worse: {more:,} more rows"
 
 
-def require_results(path: Path) -> None:
-    """Raise InputError, before the long work, if the file has no results to compare with."""
-    next(read_results(path), None)
-
-
 def compare_with_baseline(before: Path, after: Path) -> BaselineComparison:
     """Compare the results of two finished runs in constant memory."""
     comparison = BaselineComparison(Counter(), [], RowCounts(), RowCounts())

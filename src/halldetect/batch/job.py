@@ -127,12 +127,6 @@ class Job:
         return expand_inputs((self.source,) if isinstance(self.source, str) else self.source)
 
     @property
-    def label_files(self) -> bool:
-        """True if rows include the name of their file, because the run may have several."""
-        sources = (self.source,) if isinstance(self.source, str) else self.source
-        return len(sources) > 1 or is_pattern(sources[0])
-
-    @property
     def out(self) -> Path:
         """The target file with links resolved, because the new file would replace a link."""
         return Path(os.path.realpath(self.target))
@@ -197,8 +191,9 @@ class Part:
 
 
 def input_files(job: Job) -> list[InputFile]:
-    """Return the files of a job."""
-    label = job.label_files
+    """Return the files of a job; rows have the name of theirs if the run may have several."""
+    sources = (job.source,) if isinstance(job.source, str) else job.source
+    label = len(sources) > 1 or is_pattern(sources[0])
     return [InputFile(at, file, file if label else None) for at, file in enumerate(job.files)]
 
 

@@ -93,7 +93,8 @@ def run_local(
 
     `stop` and `progress` are called after each part; a run ends early if `stop` returns True.
     """
-    kept = cache or ReportCache.disabled()
+    settings = run_settings(detector)
+    kept = cache or ReportCache(None, settings)
     count = 0 if job.target == STANDARD_STREAM else worker_count(detector)
 
     def parts(folder: PartsFolder) -> Generator[tuple[WrittenPart, float | None], None, None]:
@@ -110,7 +111,7 @@ def run_local(
         for part, fraction in given:
             yield check(part), fraction
 
-    return run_parts(job, run_settings(detector), job.batch_size, parts, stop, progress)
+    return run_parts(job, settings, job.batch_size, parts, stop, progress)
 
 
 def _input_parts(

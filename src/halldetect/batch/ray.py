@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from halldetect.batch.cache import ReportCache
+from halldetect.batch.cache import DEFAULT_LIMIT_BYTES, ReportCache
 from halldetect.batch.formats import is_url
 from halldetect.batch.job import HOW_TO_RESUME, Job, Part, Row, input_files, read_parts
 from halldetect.batch.local import (
@@ -157,7 +157,7 @@ class _Checker:
     make_detector: Callable[[], Detector]
     expected: dict[str, Any]
     job: Job
-    cache: CacheOptions | None
+    cache: CacheOptions
     folder: PartsFolder
     loaded: RowChecker | None = None
 
@@ -182,8 +182,6 @@ class _Checker:
                 "a worker has other models or another version than this machine: install the "
                 "same halldetect and the same models everywhere"
             )
-        if self.cache is None:
-            return RowChecker(detector, ReportCache.disabled(), self.job)
         folder, limit = self.cache
         return RowChecker(detector, ReportCache(folder, self.expected, limit=limit), self.job)
 
@@ -202,14 +200,14 @@ def run_on_ray(
     cluster: Cluster,
     *,
     make_detector: Callable[[], Detector] | None = None,
-    cache: CacheOptions | None = None,
+    cache: CacheOptions = (None, DEFAULT_LIMIT_BYTES),
     stop: Callable[[], bool] = lambda: False,
     progress: BatchProgress | None = None,
 ) -> BatchOutcome:
     """Check every row of a job on a cluster; see `run_local`.
 
     Each worker makes a detector, by default from the configuration of `detector`, which must have
-    the same settings, and a report cache if `cache` gives its location.
+    the same settings, and a report cache.
     """
     require_ray()
     limits = detector.configuration

@@ -21,7 +21,14 @@ from halldetect.batch.job import (
     Row,
     read_parts,
 )
-from halldetect.batch.results import ROW_KINDS, UNCHECKED, WORSE, Condition, RowCounts
+from halldetect.batch.results import (
+    ROW_KINDS,
+    UNCHECKED,
+    WORSE,
+    Condition,
+    RowCounts,
+    read_results,
+)
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, fail, interruptible
 from halldetect.cli.options import (
     QUIET,
@@ -169,21 +176,24 @@ def require_inputs(names: Iterable[str]) -> None:
 
 
 def _job(arguments: argparse.Namespace) -> Job:
-    return Job(
-        source=tuple(arguments.input),
-        target=arguments.output,
-        columns=ColumnNames(
-            source=arguments.source_column,
-            response=arguments.response_column,
-            id=arguments.id_column,
-            question=arguments.question_column,
-        ),
-        strict=arguments.strict,
-        resume=arguments.resume,
-        overwrite=arguments.overwrite,
-        batch_size=arguments.batch_size,
-        in_parts=arguments.engine == "ray",
-    )
+    roles = ("source", "response", "id", "question")
+    columns = ColumnNames(*(getattr(arguments, f"{role}_column") for role in roles))
+    names = ("strict", "resume", "overwrite", "batch_size")
+    named: dict[str, Any] = {name: getattr(arguments, name) for name in names}
+    in_parts = arguments.engine == "ray"
+    return Job(tuple(arguments.input), arguments.output, columns, in_parts=in_parts, **named)
+
+
+def _ray_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the given options of `_RAY` by the fields of a cluster."""
+    given = {}
+    for flag in _RAY:
+        found = getattr(arguments, flag[2:].replace("-", "_"))
+        if found is not None and arguments.engine != "ray":
+            raise InputError(f"{flag} is for --engine ray")
+        if found is not None:
+            given[flag[2:].removesuffix("-per-worker").replace("-", "_")] = found
+    return given
 
 
 def _require_usable_options(
@@ -201,21 +211,17 @@ def _require_usable_options(
     for flag in ("report", "baseline"):
         if getattr(arguments, flag) and is_unreadable:
             raise InputError(f"--{flag} needs results in a file of this machine")
-    if arguments.report or arguments.baseline:
-        from halldetect.batch.dataset_report import require_folder, require_results
+    if arguments.report:
+        from halldetect.batch.dataset_report import require_folder
 
-        if arguments.report:
-            require_folder(arguments.report)
-        if arguments.baseline:
-            require_results(arguments.baseline)
+        require_folder(arguments.report)
+    if arguments.baseline:
+        next(read_results(arguments.baseline), None)
     if job.in_parts:
         from halldetect.batch.ray import require_ray
 
         require_ray()
-        return
-    for flag in _RAY:
-        if getattr(arguments, flag[2:].replace("-", "_")) is not None:
-            raise InputError(f"{flag} is for --engine ray")
+    _ray_options(arguments)
 
 
 def _run_engine(
@@ -241,19 +247,11 @@ def _run_engine(
             return run_local(detector, job, cache=cache, stop=stop, progress=progress)
     from halldetect.batch.ray import Cluster, run_on_ray
 
-    cluster = Cluster(
-        address=arguments.address,
-        workers=arguments.workers,
-        cpus=arguments.cpus_per_worker or 1,
-        gpus=arguments.gpus_per_worker or 0.0,
-        part_rows=arguments.part_rows or 256,
-    )
     # Ray prints messages about its workers; standard output is for results.
     messages = io.StringIO() if arguments.quiet or sys.stderr is None else sys.stderr
     with redirect_stdout(messages):
-        return run_on_ray(
-            detector, job, cluster, cache=(folder, limit), stop=stop, progress=progress
-        )
+        cluster, kept = Cluster(**_ray_options(arguments)), (folder, limit)
+        return run_on_ray(detector, job, cluster, cache=kept, stop=stop, progress=progress)
 
 
 def _gate(

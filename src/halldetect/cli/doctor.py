@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Check the built-in example with the defaults, and show the verifiers, the one that suits this
-machine, the models on it and the extras. Nothing is downloaded.
+machine, and the models on it. Nothing is downloaded.
 """
 EPILOG = "exit status: 0 if the default check works, else 1, with the reason on standard error"
-PACKAGE = "halldetect"
-DEVELOPMENT_EXTRAS = frozenset({"browser", "fuzz", "release", "test", "train"})
 
 
 def add(commands: Any) -> None:
@@ -69,10 +67,6 @@ def _text(found: dict[str, Any]) -> str:
         )
     for title, key in (("verifiers", "verifiers"), (f"models (cache: {found['cache']})", "models")):
         lines += ["", title, *(f"  {name}: {state}" for name, state in found[key].items())]
-    installed = [name for name, missing in found["extras"].items() if not missing]
-    lines += ["", f"extras installed: {', '.join(installed) or 'none'}"]
-    if others := [name for name, missing in found["extras"].items() if missing]:
-        lines.append(f"others, with pip install '{PACKAGE}[NAME]': {', '.join(others)}")
     return "\n".join(lines) + "\n"
 
 
@@ -97,7 +91,6 @@ def diagnose() -> dict[str, Any]:
         "verifiers": {DEFAULT: _attempt(_plan_base), LARGE: _attempt(_plan_large)},
         "cache": str(models.home()),
         "models": _models(),
-        "extras": extras(),
     }
 
 
@@ -108,32 +101,6 @@ def check_problem(detector: Detector) -> str | None:
     except Exception as error:  # a damaged library raises anything
         return described(error)
     return f"the built-in example is judged wrongly: {'; '.join(found)}" if found else None
-
-
-def extras() -> dict[str, list[str]]:
-    """Return the optional parts of the package, each with its packages that are not installed."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    from packaging.requirements import Requirement
-
-    def is_missing(name: str) -> bool:
-        try:
-            return not distribution(name)
-        except PackageNotFoundError:
-            return True
-
-    if is_missing(PACKAGE):
-        return {}
-    package = distribution(PACKAGE)
-    found: dict[str, list[str]] = {
-        name: [] for name in sorted(package.metadata.get_all("Provides-Extra") or [])
-    }
-    for needed in map(Requirement, package.requires or ()):
-        if needed.marker is not None and is_missing(needed.name):
-            for name, missing in found.items():
-                if needed.marker.evaluate({"extra": name}):
-                    missing.append(f"{needed.name}{needed.specifier}")
-    return {name: missing for name, missing in found.items() if name not in DEVELOPMENT_EXTRAS}
 
 
 def _models() -> dict[str, str]:

@@ -12,6 +12,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from halldetect.agents.messages import read_messages
+from halldetect.cli.exits import fail
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.parser import add_command, positive, value
 from halldetect.cli.progress import ProgressDisplay
@@ -55,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     failed = BLOCK if arguments.fail == "closed" else WARN
 
     def give_up() -> None:
-        _say(f"no result after {arguments.time_limit} seconds")
-        os._exit(failed)  # an orderly exit would wait for the model, or crash under it
+        # An orderly exit would wait for the model, or crash under it.
+        os._exit(fail(f"no result after {arguments.time_limit} seconds", failed))
 
     limit = Timer(arguments.time_limit, give_up)
     limit.daemon = True
@@ -64,22 +65,18 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         turns = _check(arguments)
     except Exception as error:
-        _say(f"the answer could not be checked: {described(error)}")
-        return failed
+        return fail(f"the answer could not be checked: {described(error)}", failed)
     finally:
         limit.cancel()
     wrong = [turn.report for turn in turns if turn.report.verdict is Verdict.HALLUCINATED]
     if not wrong:
         return 0
-    _say("these statements are not backed by tool results. Correct them, or do what is missing:")
+    why = "these statements are not backed by tool results. Correct them, or do what is missing:"
+    fail(why, BLOCK)
     for report in wrong:
         for line in str(report).splitlines()[1:]:
             print(f"- {line}", file=sys.stderr)
     return BLOCK
-
-
-def _say(text: str) -> None:
-    print(f"halldetect: {text}", file=sys.stderr, flush=True)
 
 
 def _check(arguments: argparse.Namespace) -> tuple[TurnReport, ...]:

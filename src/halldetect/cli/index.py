@@ -19,7 +19,6 @@ title). An index that is there is brought up to date: unchanged documents are sk
 was stopped continues when it is run again.
 """
 _INDEX = value("INDEX", "the index file, or postgresql://...", name_argument)
-_NAMES = {"nargs": "+", "metavar": "NAME", "help": "names of documents"}
 _BUILD = {
     "paths": {"nargs": "+", **value("DIR_OR_FILES", "what to index", path_argument)},
     "-o --output": {"required": True, **_INDEX},
@@ -37,8 +36,6 @@ def add(commands: Any) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     usage, help = "DIR_OR_FILES... -o INDEX", "index files, or bring an index up to date"
     add_command(actions, "build", run_build, help, BUILD, usage, {"": _BUILD})
-    named, help = {"": {"index": _INDEX, "names": _NAMES}}, "remove documents from an index"
-    add_command(actions, "remove", run_remove, help, groups=named)
     help = "describe an index and list its documents"
     add_command(actions, "info", run_info, help, groups={"": {"index": _INDEX}})
 
@@ -69,16 +66,6 @@ def run_build(arguments: argparse.Namespace) -> int:
         f"({summary.added:,} added, {summary.updated:,} updated, {summary.unchanged:,} unchanged, "
         f"{summary.removed:,} removed)\n"
     )
-    return 0
-
-
-def run_remove(arguments: argparse.Namespace) -> int:
-    """Remove documents from an index."""
-    from halldetect.knowledge.builder import remove_documents
-
-    removed = remove_documents(arguments.index, arguments.names)
-    noun = "document" if removed == 1 else "documents"
-    print_result(f"{arguments.index}: {removed:,} {noun} removed\n")
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from halldetect.cli.options import add_detector_options, configuration_for, dete
 from halldetect.cli.output import print_result
 from halldetect.cli.parser import Options, Settings, add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.errors import InputError, MissingExtra
+from halldetect.errors import MissingExtra
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 from halldetect_serve.settings import (
     ACTIONS,
@@ -33,16 +32,9 @@ The tokens of halldetect serve --auth. The file has a line for each, with its na
 its digest; delete the line to revoke the token.
 """
 MCP = """\
-Serve the tools check, repair and explain over the Model Context Protocol: over standard input
-and output, or with --http over streamable HTTP at http://HOST:PORT/mcp. Needs the extra `mcp`.
+Serve the tools check, repair and explain over the Model Context Protocol, on standard input and
+output. Needs the extra `mcp`.
 """
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not (port.isdecimal() and 0 < int(port) < 65536):
-        raise ValueError(f"{text!r} is neither a port nor HOST:PORT")
-    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _limit(field: str, help: str) -> Settings:
@@ -50,7 +42,6 @@ def _limit(field: str, help: str) -> Settings:
     return {**value("N", help, type(default), default), "dest": f"limit_{field}"}
 
 
-_HTTP = {"--http": value("[HOST:]PORT", "listen there, not on standard input", _address)}
 _SCOPES = ("read", "check", "admin")
 _SCOPE = value(
     None, "admin includes the others (default: read, check)", choices=_SCOPES, repeatable=True
@@ -121,7 +112,7 @@ def add(commands: Any) -> None:
     create = {"": {"name": name, "--scope": _SCOPE, **_TOKENS_FILE}}
     add_command(actions, "create", run_create, "make a token and show it once", groups=create)
     help = "serve assistants over the Model Context Protocol"
-    add_detector_options(add_command(commands, "mcp", run_mcp, help, MCP, "", {"": _HTTP}))
+    add_detector_options(add_command(commands, "mcp", run_mcp, help, MCP, ""))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -192,20 +183,10 @@ def run_create(arguments: argparse.Namespace) -> int:
 
 
 def run_mcp(arguments: argparse.Namespace) -> int:
-    """Serve until the client disconnects, or with --http until interrupted."""
+    """Serve until the client disconnects."""
     try:
-        from halldetect.integrations.mcp_server import serve_http, serve_stdio
+        from halldetect.integrations.mcp_server import serve_stdio
     except ModuleNotFoundError as error:
         raise MissingExtra("the MCP server", "mcp") from error
-    detector = detector_for(arguments, ProgressDisplay(quiet=True))
-    if arguments.http is None:
-        serve_stdio(detector)
-        return 0
-    host, port = arguments.http
-    place = f"[{host}]" if ":" in host else host
-    sys.stderr.write(f"MCP over HTTP at http://{place}:{port}/mcp\n")
-    try:
-        serve_http(host, port, detector)
-    except OSError as error:
-        raise InputError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    serve_stdio(detector_for(arguments, ProgressDisplay(quiet=True)))
     return 0

@@ -113,9 +113,9 @@ class TextArguments:
         return _decode(data, f"{what}: standard input")
 
 
-def read_file(path: Path, what: str, *, evidence: bool = False) -> str:
+def read_file(path: Path, what: str) -> str:
     """Return the text of a file, also of PDF, DOCX and HTML; `what` is its role, for messages."""
-    return "\n\n".join(_file_pages(path, what, evidence))
+    return "\n\n".join(_file_pages(path, what, evidence=False))
 
 
 def read_bytes(data: bytes, name: str, *, evidence: bool = False) -> str:

@@ -49,7 +49,8 @@ class GroundednessGuardrail(CustomGuardrail):
         """Check the texts of a response; raise UngroundedError or UncheckableError to block it."""
         if input_type == "request":
             return inputs
-        given = (first_of(request_data.get(name), ["sources"]) for name in _METADATA)
+        names = ("metadata", "litellm_metadata")
+        given = (first_of(request_data.get(name), ["sources"]) for name in names)
         sources = next(filter(None, given), None)
         for text in inputs.get("texts", []):
             report = await self._checker.check_async(
@@ -58,6 +59,3 @@ class GroundednessGuardrail(CustomGuardrail):
             if not report.ok:
                 raise failure(report)
         return inputs
-
-
-_METADATA = ("metadata", "litellm_metadata")

@@ -1,6 +1,6 @@
 """The MCP server: the tools `check`, `repair` and `explain` for assistants.
 
-With stdio the protocol uses standard output, so nothing here prints.
+The protocol uses standard output, so nothing here prints.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from mcp.server import MCPServer
 
 from halldetect import __version__
 from halldetect.detector import Detector
-from halldetect.errors import ConfigurationError
 from halldetect.integrations.checker import Checker, metadata
 
 INSTRUCTIONS = (
     "Check texts against the sources they were written from before you rely on them. A verdict of "
     "uncheckable means that nothing is known: do not treat it as faithful."
 )
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def build_server(detector: Detector | None = None) -> MCPServer[Any]:
@@ -65,13 +63,3 @@ def build_server(detector: Detector | None = None) -> MCPServer[Any]:
 def serve_stdio(detector: Detector | None = None) -> None:
     """Serve one client over standard input and output until it disconnects."""
     build_server(detector).run("stdio")
-
-
-def serve_http(host: str, port: int, detector: Detector | None = None) -> None:
-    """Serve clients on this machine over streamable HTTP at /mcp; other hosts are an error."""
-    if host not in LOOPBACK:
-        raise ConfigurationError(
-            f"the MCP server has no authentication and listens on {LOOPBACK[0]} only, not {host}: "
-            "put a proxy that authenticates in front of it"
-        )
-    build_server(detector).run("streamable-http", host=host, port=port)

@@ -1,15 +1,14 @@
 """OpenTelemetry: reports as `gen_ai.evaluation.result` events, and metrics.
 
-Callers emit events with `emit(report)` inside the span of the response, or use a
-`TracedDetector` in place of a detector. The event goes through the Logs API, whose records carry
-the current trace context. Without a configured OpenTelemetry SDK, nothing is emitted.
+Callers emit events with `emit(report)` inside the span of the response. The event goes through the
+Logs API, whose records carry the current trace context. Without a configured OpenTelemetry SDK,
+nothing is emitted.
 The names follow the semantic conventions for generative AI, which are experimental.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import metrics
@@ -17,8 +16,6 @@ from opentelemetry._logs import LogRecord, SeverityNumber, get_logger
 from opentelemetry.context import Context, get_current
 
 from halldetect import __version__
-from halldetect.detector import Detector
-from halldetect.inputs import Source
 from halldetect.integrations.checker import faithfulness
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
@@ -29,18 +26,6 @@ if TYPE_CHECKING:
 EVENT = "gen_ai.evaluation.result"
 NAME = "halldetect.groundedness"
 _SCOPE = "halldetect"
-
-
-class TracedDetector(Detector):
-    """A detector that also emits the report of each `check`."""
-
-    def check(self, source: Source, response: str, **options: Any) -> Report:
-        """Check one response as `Detector` does, and emit an event and metrics."""
-        started = perf_counter()
-        report = super().check(source, response, **options)
-        emit(report)
-        _instruments()[1].record(perf_counter() - started, {"halldetect.verdict": report.verdict})
-        return report
 
 
 def emit(
@@ -80,7 +65,10 @@ def emit(
             attributes=attributes,
         )
         get_logger(_SCOPE, __version__).emit(record)
-    _instruments()[0].add(1, {"halldetect.verdict": report.verdict.value})
+    checks, seconds = _instruments()
+    checks.add(1, {"halldetect.verdict": report.verdict.value})
+    spent = sum(report.cost.seconds.values())
+    seconds.record(spent, {"halldetect.verdict": report.verdict.value})
 
 
 @cache

@@ -13,8 +13,7 @@ nothing heavy before the first check.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from time import perf_counter
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
 
 MARKER = "halldetect"
 _MARKER_HELP = "(threshold=0.5): checks answers against sources; the fixture `grounded` adds it"
-# Of each check, its seconds and True if the cache had its report.
-_CHECKS = pytest.StashKey[list[tuple[float, bool]]]()
-# An attribute of pytest's reports, which xdist sends to the controller.
-_ATTRIBUTE = "halldetect_checks"
 
 
 def assert_grounded(
@@ -73,7 +68,6 @@ class Grounded:
         from halldetect.inputs import Pair
 
         __tracebackhide__ = True
-        started = perf_counter()
         pair = Pair(source, response, question)
         key = self._cache.key(pair)
         known = self._cache.get({key: pair}).get(key)
@@ -83,12 +77,11 @@ class Grounded:
         wanted = self._threshold if threshold is None else threshold
         if wanted is not None:
             report = report.rethreshold(wanted)
-        check = (perf_counter() - started, known is not None)
-        self._node.stash.setdefault(_CHECKS, []).append(check)
         score = "" if report.score is None else f"{report.score:.6f}"
         self._node.user_properties += [
             ("halldetect_verdict", report.verdict.value),
             ("halldetect_score", score),
+            ("halldetect_cached", str(known is not None).lower()),
         ]
         return _require_ok(report)
 
@@ -132,12 +125,11 @@ def _halldetect_cache(
     from halldetect.batch.local import run_settings
 
     store = getattr(pytestconfig, "cache", None)
-    if store is None or pytestconfig.getoption("--halldetect-no-cache"):
-        cache = ReportCache.disabled()
-    else:
-        cache = ReportCache(Path(store.mkdir("halldetect")), run_settings(halldetect_detector))
-    yield cache
-    cache.close()
+    if pytestconfig.getoption("--halldetect-no-cache"):
+        store = None
+    folder = None if store is None else store.mkdir("halldetect")
+    with closing(ReportCache(folder, run_settings(halldetect_detector))) as cache:
+        yield cache
 
 
 @pytest.fixture
@@ -146,30 +138,6 @@ def grounded(
 ) -> Grounded:
     """Checks a response against its source and fails the test unless it is faithful."""
     return Grounded(request.node, halldetect_detector, _halldetect_cache)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """Attach the checks of a test to its report."""
-    report = yield
-    if report.when == "call":
-        setattr(report, _ATTRIBUTE, item.stash.get(_CHECKS, []))
-    return report
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print the number and duration of the checks."""
-    checks = [
-        check
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        for check in getattr(report, _ATTRIBUTE, ())
-    ]
-    if checks:
-        seconds, cached = map(sum, zip(*checks, strict=True))
-        terminalreporter.write_line(
-            f"halldetect: {len(checks)} checks in {seconds:.1f} s, {cached} of them from the cache"
-        )
 
 
 def _require_ok(report: Report) -> Report:

@@ -22,7 +22,6 @@ from halldetect.knowledge.readers import IndexDocument, SourceFile, read_documen
 # Passages per transaction: fewer cost time, more cost memory and are lost in a crash.
 COMMIT_PASSAGES = 5_000
 CHANGES = ("added", "updated", "unchanged", "removed")
-_FIND = "SELECT id, digest, run FROM documents WHERE name = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +86,6 @@ def build_index(
         return build.finish(tuple(skipped))
 
 
-def remove_documents(location: str | Path, names: Iterable[str]) -> int:
-    """Remove documents from an index, and return their number; none if a name is unknown."""
-    open_index(location).close()  # writing would create a missing index
-    with closing(open_index(location, writing=True)) as index, index.errors():
-        found = {name: list(index.execute(_FIND, (name,))) for name in names}
-        if unknown := [name for name, rows in found.items() if not rows]:
-            raise InputError(f"the index has no document {unknown[0]!r}")
-        build = _Build(index)
-        for ((key, *_),) in found.values():
-            build.remove(key)
-        return build.finish(()).removed
-
-
 class _Build:
     """The steps of a build on an index opened for writing."""
 
@@ -122,7 +108,8 @@ class _Build:
         """Add a document, replace a changed one, or keep an unchanged one."""
         digest = hashlib.sha256(f"{document.title}\x00{document.text}".encode()).digest()
         change = "added"
-        for key, known, run in self._index.execute(_FIND, (document.name,)):
+        find = "SELECT id, digest, run FROM documents WHERE name = ?"
+        for key, known, run in self._index.execute(find, (document.name,)):
             if run == self._run:
                 raise InputError(f"two documents have the name {document.name!r}")
             if bytes(known) == digest:
@@ -143,17 +130,13 @@ class _Build:
         self._index.insert(passages)
         self._count(change, 1 + len(passages))
 
-    def remove(self, key: int) -> None:
-        """Remove a document."""
-        self._index.delete(key)
-        self._count("removed", 1)
-
     def remove_outdated(self) -> None:
         """Remove the documents of earlier builds that this one did not have."""
         query = "SELECT id FROM documents WHERE run < ? LIMIT 1000"
         while gone := list(self._index.execute(query, (self._run,))):
             for (key,) in gone:
-                self.remove(key)
+                self._index.delete(key)
+                self._count("removed", 1)
 
     def _count(self, change: str, work: int) -> None:
         """Count a document, and commit once enough is written."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.claims import Claim
@@ -22,33 +21,25 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "`": "`"}
 _TRAILING = " \t.,;:!。"
 
 
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """The claims of a response and the draft that they come from.
-
-    Sentences without a claim become claims with a problem, since they are not checked.
-    """
-
-    claims: tuple[Claim, ...]
-    draft: Draft
-
-
 def claim_limit(sentences: int) -> int:
     """Return the most claims of a text with this number of sentences."""
     return min(MAX_CLAIMS, CLAIMS_PER_SENTENCE * sentences)
 
 
-def extract_claims(response: Document, extractor: Extractor) -> Extraction:
-    """Request the claims of a response in one pass, and keep the first ones up to the limit."""
+def extract_claims(response: Document, extractor: Extractor) -> tuple[tuple[Claim, ...], Draft]:
+    """Request the claims of a response in one pass, and keep the first ones up to the limit.
+
+    Sentences without a claim become claims with a problem, since they are not checked.
+    """
     limit = claim_limit(len(response.sentences))
     draft = extractor.draft(response.text, limit) if limit else Draft(())
     lines = [line.strip() for claim in draft.claims for line in claim.splitlines()]
     cleaned = [claim for claim in map(clean_line, lines) if claim]
     claims = [_located(claim, response) for claim in cleaned[:limit]]
     if not claims:
-        return Extraction((), draft)
+        return (), draft
     left_out = _uncovered(response, claims, full=len(cleaned) >= limit)
-    return Extraction((*claims, *left_out), draft)
+    return (*claims, *left_out), draft
 
 
 def clean_line(line: str) -> str:

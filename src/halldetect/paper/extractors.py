@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Unpack
@@ -87,17 +86,12 @@ class OpenAIExtractor:
         }
 
 
-def _say(line: str) -> None:
-    if sys.stderr is not None:
-        print(f"halldetect: {line}", file=sys.stderr, flush=True)
-
-
 def load_extractor(
     spec: str,
     *,
     threads: int | None = None,
     seed: int = 0,
-    notice: Callable[[str], None] = _say,
+    notice: Callable[[str], None] = lambda line: None,
     progress: Progress | None = None,
 ) -> Extractor:
     """Load an extractor: a name of `EXTRACTORS` or of the store, or the path of a .gguf file.

@@ -52,18 +52,18 @@ def check(
     seconds: dict[str, float] = {}
     started = perf_counter()
     try:
-        extraction = extract_claims(texts.response, models.extractor)
+        extracted, draft = extract_claims(texts.response, models.extractor)
     except Exception as error:
         return _failed(item, config, models, f"{NOT_EXTRACTED}: {described(error)}")
     seconds["extract"] = perf_counter() - started
-    if not extraction.claims:
+    if not extracted:
         return _failed(item, config, models, NO_CLAIM)
     if observe is not None:
-        observe(ClaimsExtracted(item.index, extraction.claims))
+        observe(ClaimsExtracted(item.index, extracted))
     started = perf_counter()
     try:
         judged = judge_claims(
-            extraction.claims,
+            extracted,
             source_windows(texts.documents),
             models.verifier,
             None if progress is None else partial(progress, "verify"),
@@ -71,12 +71,9 @@ def check(
     except Exception as error:
         return _failed(item, config, models, f"{VERIFIER_FAILED}: {described(error)}")
     seconds["verify"] = perf_counter() - started
-    claims = tuple(
-        report_claim(claim, answers)
-        for claim, answers in zip(extraction.claims, judged, strict=True)
-    )
+    claims = tuple(map(report_claim, extracted, judged))
     scores = [claim.fed_score for claim in claims if claim.fed_score is not None]
-    statements = [claim.text for claim in extraction.claims]
+    statements = [claim.text for claim in extracted]
     return conclude(
         Finished(
             Findings(
@@ -89,7 +86,7 @@ def check(
             config.threshold,
             models.verifier,
             extractor=models.extractor,
-            draft=extraction.draft,
+            draft=draft,
             fed_score=rounded(fed(scores)) if scores else None,
         ),
         config,

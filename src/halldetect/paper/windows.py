@@ -23,9 +23,7 @@ def group_sentences(count: int, granularity: int) -> list[range]:
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def source_windows(
-    documents: Sequence[Document], granularities: Sequence[int] = GRANULARITIES
-) -> tuple[Window, ...]:
+def source_windows(documents: Sequence[Document]) -> tuple[Window, ...]:
     """Return the windows of each document, coarse to fine.
 
     A run of sentences that occurs at several scales is one window with all these scales.
@@ -34,7 +32,7 @@ def source_windows(
     for index, document in enumerate(documents):
         sentences = document.sentences
         scales: dict[Span, list[int]] = {}
-        for granularity in granularities:
+        for granularity in GRANULARITIES:
             for group in group_sentences(len(sentences), granularity):
                 span = Span(sentences[group.start].start, sentences[group.stop - 1].end)
                 scales.setdefault(span, []).append(granularity)

@@ -1,53 +1,13 @@
-"""The published JSON Schema of a report: that of pydantic, with ranges and without extra fields.
-
-`halldetect schema` prints it; report.schema.json holds the same, which a test compares.
-"""
+"""The published JSON Schema of a report, which `halldetect schema` prints."""
 
 from __future__ import annotations
 
-import dataclasses
+import json
+from importlib import resources
 from typing import Any
-
-from halldetect import report as report_module
-from halldetect.reading.document import Span
-from halldetect.report import SCHEMA_VERSION, Report
-from halldetect.report.json_form import report_adapter
 
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of the JSON that `Report.to_json` writes."""
-    schema = _with_ranges(report_adapter(Report).json_schema(mode="serialization"))
-    types = {Report.__name__: schema, **schema.pop("$defs")}
-    for name, kind in types.items():
-        if "properties" in kind:
-            fields = dataclasses.fields(getattr(report_module, name, Span))
-            required = [item.name for item in fields if not item.metadata.get("optional")]
-            kind |= {"required": required, "additionalProperties": False}
-    del types[Report.__name__]
-    types["ClaimReport"]["properties"]["fed_score"]["anyOf"][0]["minimum"] = -1
-    types["Cost"]["properties"]["seconds"]["additionalProperties"].pop("maximum")
-    schema["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:halldetect:report:{SCHEMA_VERSION}",
-        "title": "HallDetect report",
-        **schema,
-        # A report without a score cannot carry a verdict.
-        "if": {"properties": {"score": {"type": "null"}}},
-        "then": {"properties": {"verdict": {"enum": ["abstained", "uncheckable"]}}},
-        "$defs": types,
-    }
-
-
-def _with_ranges(node: Any) -> Any:
-    """Return a schema without titles and defaults; numbers are shares, whole numbers counts."""
-    if isinstance(node, list):
-        return [_with_ranges(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    ranges = {"number": {"minimum": 0, "maximum": 1}, "integer": {"minimum": 0}}
-    kept = {
-        key: _with_ranges(item) for key, item in node.items() if key not in ("title", "default")
-    }
-    kind = node.get("type")
-    return kept | ranges.get(kind, {}) if isinstance(kind, str) else kept
+    file = resources.files("halldetect") / "report.schema.json"
+    return dict(json.loads(file.read_text(encoding="utf-8")))

@@ -29,11 +29,6 @@ from training.large import statements
         ("In what year did the mill close?", "1975", "The mill closed in 1975."),
         ("The mill closed in what year?", "1975", "The mill closed in 1975."),
         ("Why did the boat turn back?", "fog", "The boat turned back because of fog."),
-        (
-            "How did the queen feel after the feast?",
-            "Tired",
-            "The queen felt tired after the feast.",
-        ),
         ("what year did the mill close", "1975", "The mill closed in 1975."),
     ],
 )
