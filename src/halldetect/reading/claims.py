@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import groupby
+from operator import itemgetter
 
 from halldetect.reading.assertions import could_assert
 from halldetect.reading.citations import remove_openers, statement_of_question
@@ -18,6 +20,7 @@ _STRUCK = re.compile(r"(?:~~|<(?:s|del|strike)>)[\s*_]*$", re.IGNORECASE)
 _LIST_MARK = re.compile(r"[\s>*+•-]*[(\[]?")
 _NUMBER = re.compile(r"\d{1,9}|[a-z]", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:[\w-]{1,12}\]:\s*<?)?(?:https?:|www\.)", re.IGNORECASE)
+_GAP = re.compile(rb"\0+")
 # Characters searched for mark-up around a part.
 _NEAR = 300
 
@@ -79,14 +82,20 @@ def unchecked_parts(response: Document) -> tuple[UncheckedPart, ...]:
     judged, own = bytearray(len(text)), bytearray(len(text))
     kinds: dict[int, tuple[int, str]] = {}
     for number, unit in enumerate(response.units):
-        known = [at for at in unit.tracked.origins if at != INSERTED]
-        origins = known or range(unit.span.start, unit.span.end)  # a record has no origins
-        if unit.asserts:
+        origins, span = unit.tracked.origins, unit.span
+        if not isinstance(origins, range):
+            known = [at for at in origins if at != INSERTED]
+            origins = known or range(span.start, span.end)  # a record has no origins
+        if not unit.asserts:
+            kinds |= dict.fromkeys(origins, (number, unit.reason or ""))
+        elif isinstance(origins, range):
+            judged[origins.start : origins.stop] = b"\1" * len(origins)
+            start, end = max(origins.start, span.start), min(origins.stop, span.end)
+            own[start:end] = b"\1" * (end - start)
+        else:
             for at in origins:
                 judged[at] = 1
-                own[at] |= unit.span.start <= at < unit.span.end
-        else:
-            kinds |= dict.fromkeys(origins, (number, unit.reason or ""))
+                own[at] |= span.start <= at < span.end
         for place, citation in enumerate(unit.citations):
             mark = (-1 - place, "a citation mark")
             kinds |= dict.fromkeys(range(citation.span.start, citation.span.end), mark)
@@ -96,26 +105,24 @@ def unchecked_parts(response: Document) -> tuple[UncheckedPart, ...]:
         elif (kind := kinds.get(entity.start())) is not None:
             kinds |= dict.fromkeys(range(*entity.span()), kind)
 
-    def part_of(at: int) -> tuple[int, str] | None:
-        return None if own[at] else kinds.get(at) or (lines[at], "")
-
-    lines = list(accumulate(char == "\n" for char in text))
-    places = [
-        at
-        for at, char in enumerate(text)
-        if char.isalnum() or own[at] or (at in kinds and not char.isspace())
-    ]
+    line_ends = [at for at, char in enumerate(text) if char == "\n"]
     parts = []
-    for key, group in groupby(places, part_of):
-        found = list(group)
-        span = Span(found[0], found[-1] + 1)
-        said = span.cut(text)
-        reason = key[1] or _mark_up(text, span) if key is not None else ""
-        letters = [at for at in found if text[at].isalnum()]
-        if key is not None and (letters or reason == "symbols"):
-            repeated = bool(letters) and all(judged[at] for at in letters)
-            asserting = not repeated and could_assert(said, reason)
-            parts.append(UncheckedPart(said, span, reason, asserting))
+    for gap in _GAP.finditer(own):
+        places = [
+            at
+            for at in range(*gap.span())
+            if text[at].isalnum() or (at in kinds and not text[at].isspace())
+        ]
+        keys = (kinds.get(at) or (bisect_left(line_ends, at), "") for at in places)
+        for (_, kind), group in groupby(zip(keys, places, strict=True), key=itemgetter(0)):
+            found = [at for _, at in group]
+            span = Span(found[0], found[-1] + 1)
+            said, reason = span.cut(text), kind or _mark_up(text, span)
+            letters = [at for at in found if text[at].isalnum()]
+            if letters or reason == "symbols":
+                repeated = bool(letters) and all(judged[at] for at in letters)
+                asserting = not repeated and could_assert(said, reason)
+                parts.append(UncheckedPart(said, span, reason, asserting))
     return tuple(parts)
 
 

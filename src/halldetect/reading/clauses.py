@@ -36,9 +36,9 @@ _SUBJECT_WORDS = 6
 def clauses(sentence: TrackedText) -> list[TrackedText]:
     """Return the clauses of a long sentence of many; else the sentence as it is."""
     text = sentence.text
-    if len(text) < 5 * MIN_CLAUSES or len(words(text)) < MIN_WORDS:
-        return [sentence]
     borders = list(_BORDER.finditer(text))
+    if len(borders) < MIN_CLAUSES - 1 or len(words(text)) < MIN_WORDS:
+        return [sentence]
     starts = [0, *(border.end() for border in borders)]
     ends = [*(border.start() for border in borders), len(text)]
     found: list[tuple[int, int]] = []

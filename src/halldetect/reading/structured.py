@@ -202,6 +202,9 @@ def _ended(text: str) -> str:
 
 def _read_csv(text: str) -> list[Statement] | None:
     """Read rows with the same number of cells; the first row names the columns."""
+    first = next(lines(text), None)
+    if first is None or not any(mark in first.cut(text) for mark in "\t;,"):
+        return None
     places = list(lines(text))
     if len(places) < MIN_FIELDS:
         return None
@@ -234,7 +237,9 @@ class _Level:
 
 def _read_fields(text: str) -> list[Statement] | None:
     """Read lines of names and values, nested by their indentation like YAML."""
-    found: list[Statement] = []
+    if ":" not in text:
+        return None
+    found: list[_Field | Statement] = []
     above = [_Level(-1, "")]
     counts: dict[str, int] = {}
     fields = end = 0
@@ -265,6 +270,12 @@ def _read_fields(text: str) -> list[Statement] | None:
                 continue
             fields, start = fields + 1, start + match.start("value")
         value = TrackedText.of(text, start, line.end).stripped("\"'")
-        found += _Field(line, path, value).statements()
-    plain_list = counts.get("", 0) == len(found)
-    return found if fields >= MIN_FIELDS and not plain_list else None
+        found.append(_Field(line, path, value))
+    if fields < MIN_FIELDS:
+        return None
+    said = [
+        statement
+        for item in found
+        for statement in (item.statements() if isinstance(item, _Field) else [item])
+    ]
+    return None if counts.get("", 0) == len(said) else said
