@@ -70,11 +70,14 @@ def _code_lines(text: TrackedText, parts: Sequence[Span]) -> list[Line]:
 
 
 def _inline(text: TrackedText, parts: Sequence[Span]) -> list[Line]:
-    pieces = [text.cut(part.start, part.end).stripped() for part in parts]
     whole = text.cut(parts[0].start, parts[-1].end).stripped()
-    if len(parts) > 1 and whole.text != "\n".join(piece.text for piece in pieces):
-        apart = [item for piece in pieces for item in (TrackedText.added("\n"), piece)]
-        whole = TrackedText.joined(apart[1:])
+    if len(parts) > 1:
+        pieces = [text.cut(part.start, part.end).stripped() for part in parts]
+        if whole.text != "\n".join(piece.text for piece in pieces):
+            apart = [item for piece in pieces for item in (TrackedText.added("\n"), piece)]
+            whole = TrackedText.joined(apart[1:])
+    if not (_PIECE.search(whole.text) or LINE_END.search(whole.text)):
+        return [Line(whole)] if whole.text else []
     return _LineReader(whole).lines()
 
 

@@ -20,7 +20,8 @@ from halldetect.reading.sentences import lines, sentences
 # The place of a statement, and its words; None if these are the raw text.
 Statement = tuple[Span, str | None]
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+# Commas and colons are left out.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s\[\]{},:"]+')
 _ESCAPE = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|\\u\w{4}|\\.")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _WORDS = {"true": "yes", "false": "no", "null": "not given", "~": "not given", "": "not given"}
@@ -122,8 +123,8 @@ class _JsonReader:
         self._found = found
 
     def next(self) -> re.Match[str]:
-        """Return the next token that is not a comma or a colon."""
-        return next(token for token in self._tokens if token[0] not in ",:")
+        """Return the next token."""
+        return next(self._tokens)
 
     def read(
         self, token: re.Match[str], path: str, start: int, list_path: str | None, depth: int = 0
@@ -169,6 +170,8 @@ def _decoded(text: str, token: re.Match[str]) -> TrackedText:
     start, end = token.span()
     if not token[0].startswith('"'):
         return TrackedText.of(text, start, end)
+    if "\\" not in token[0]:
+        return TrackedText.of(text, start + 1, end - 1)
     parts, at = [], start + 1
     for escape in _ESCAPE.finditer(text, at, end - 1):
         character = _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", json.loads(f'"{escape[0]}"'))
