@@ -17,6 +17,8 @@ _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _LINE = re.compile(rf"\S(?:[^{LINE_ENDS}]*\S)?")
 # A line without these inside it, but for a list mark, is one sentence.
 _STOP_INSIDE = re.compile("[.!?…。！？｡।॥؟۔።].")
+# What nupunkt looks at.
+_MAY_END = re.compile(r"[.!?…](?=[\s)\"'’”»;}\]*:@({\[!?])")
 # Full stops that need no space after them; nupunkt knows only the Latin ones.
 _WIDE_STOP = re.compile("[。！？｡।॥؟۔።]+[\"'”’»」』）)\\]]*")
 # nupunkt's list of abbreviations, learned from legal and scanned texts, contains thousands of
@@ -145,7 +147,7 @@ def _ends_in(content: str, start: int, stop: int) -> set[int]:
     if _STOP_INSIDE.search(content, start, stop) is None:
         return {stop}
     part = content[start:stop]
-    ends = set(_ends(part))
+    ends = set(_ends(part)) if _MAY_END.search(part) else set()
     for rule in (_AFTER_UNIT,) if part.isascii() else (_WIDE_STOP, _AFTER_UNIT, _ARABIC_STOP):
         ends |= {match.end() for match in rule.finditer(part)}
     ends |= {match.end() for match in _FULL_STOP.finditer(part) if _ends_sentence(*match.groups())}
