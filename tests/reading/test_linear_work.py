@@ -26,7 +26,6 @@ from halldetect.reading import (
     html_page,
     lead_ins,
     markdown,
-    markdown_blocks,
     normalise,
     references,
     response,
@@ -37,8 +36,8 @@ from halldetect.reading import (
 )
 
 MODULES = [
-    answers, assertions, citations, claims, clauses, html_page, lead_ins, markdown, markdown_blocks,
-    normalise, references, response, sentences, sources, structured, words,
+    answers, assertions, citations, claims, clauses, html_page, lead_ins, markdown, normalise,
+    references, response, sentences, sources, structured, words,
 ]  # fmt: skip
 LENGTH = 500
 # Twice the text takes twice the work; quadratic readers take four times as much.

@@ -1,21 +1,29 @@
 """The blocks of a Markdown text, with the place of every character in the raw text.
 
-`markdown_blocks` finds the blocks, `_Scanner` the mark-up inside them, both in linear time.
+markdown-it-py finds the blocks. It gives no offsets for the mark-up inside them, and some texts
+take it quadratic time, so `_Scanner` reads that.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from html import unescape
-from typing import NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halldetect.reading.document import Block, Line, Span, TrackedText
 from halldetect.reading.html_page import STRUCK, html_as_markdown
-from halldetect.reading.markdown_blocks import find_blocks
 from halldetect.reading.sentences import LINE_END, lines
 
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+# Line ends as markdown-it defines them.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|$)")
 _QUOTATION = re.compile(r"[^']*(?:\w'\w[^']*)*[\w.,!?…] ?'(?=[\s.,;:!?)]|$)")
 _ATTRIBUTE = re.compile(r"\b(?:alt|title|content|label|aria-label)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _HTML_TAGS = frozenset(
@@ -42,43 +50,135 @@ _ADDRESS = re.compile(
 
 def read_blocks(text: str) -> list[Block]:
     """Return the blocks of a text in order; together they contain every word of it."""
-    tracked = html_as_markdown(text)
-    blocks: list[Block] = []
-    header: tuple[Line, ...] = ()
-    for leaf in find_blocks(tracked.text):
-        kind = "row" if leaf.kind == "header" else leaf.kind
-        header = header if leaf.kind == "row" else ()
-        if kind == "row":
-            read = [joined(_inline(tracked, [cell])) for cell in leaf.parts]
+    return _Reader(text).blocks()
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # Imported on first use to keep the import of the package fast.
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    # Indented text in answers is not code, and link definitions would disappear.
+    return parser.disable(["code", "reference", "html_block", "inline"])
+
+
+class _Reader:
+    """Reads the tokens of one text."""
+
+    def __init__(self, raw: str) -> None:
+        self._tracked = html_as_markdown(raw)
+        self._text = self._tracked.text
+        lengths = [len(match.group()) for match in _LINE.finditer(self._text)]
+        self._starts = [0, *accumulate(lengths)]
+        self._items: list[int] = []
+        self._marks: list[Token] = []
+        self._fresh = False
+        self._count = 0
+        self._quotes = 0
+
+    def blocks(self) -> list[Block]:
+        """Return the blocks, and a paragraph for every line outside all blocks."""
+        found: list[tuple[int, Block]] = []
+        covered: set[int] = set()
+        tokens = _parser().parse(self._text)
+        at = 0
+        while at < len(tokens):
+            token = tokens[at]
+            if token.type in ("list_item_open", "list_item_close"):
+                self._take_item(token)
+            elif token.type in ("blockquote_open", "blockquote_close"):
+                self._quotes += token.nesting
+            elif token.type == "table_open":
+                end = next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
+                found += self._rows(tokens[at:end])
+                covered.update(range(*_lines_of(token)))
+                at, self._fresh = end, False
+            elif token.type in ("inline", "fence"):
+                first, last = _lines_of(token)
+                heading = tokens[at - 1].type == "heading_open"
+                found.append((first, self._block(token, heading=heading)))
+                covered.update(range(first, last))
+                self._fresh = False
+            at += 1
+        found += self._uncovered(covered)
+        return [block for _, block in sorted(found, key=lambda pair: pair[0])]
+
+    def _take_item(self, token: Token) -> None:
+        self._fresh = token.type == "list_item_open"
+        if self._fresh:
+            self._count += 1
+            self._items.append(self._count)
+            self._marks.append(token)
         else:
-            read = (_code_lines if kind == "code" else _inline)(tracked, leaf.parts)
-        number = None if leaf.mark is None else tracked.cut(leaf.mark.start, leaf.mark.end)
-        blocks.append(Block(kind, tuple(read), leaf.items, leaf.fresh, number, header, leaf.quoted))
-        header = header or (tuple(read) if leaf.kind == "header" else ())
-    return blocks
+            self._items.pop()
+            self._marks.pop()
 
+    def _block(self, token: Token, *, heading: bool) -> Block:
+        first, last = _lines_of(token)
+        code = token.type == "fence"
+        read = self._code_lines(first, last) if code else self._inline(token, first, last)
+        return Block(
+            "code" if code else "heading" if heading else "paragraph",
+            tuple(read),
+            tuple(self._items),
+            self._fresh,
+            self._number(self._marks[-1]) if self._fresh and self._marks else None,
+            quoted=self._quotes > 0,
+        )
 
-def _code_lines(text: TrackedText, parts: Sequence[Span]) -> list[Line]:
-    found = []
-    start = parts[0].start
-    for span in lines(text.text[start : parts[-1].end]):
-        line = text.cut(start + span.start, start + span.end)
-        content = line.stripped("`~").stripped()
-        if content.text and (content.text == line.text or " " in content.text):
-            found.append(Line(content))
-    return found
+    def _uncovered(self, covered: set[int]) -> Iterator[tuple[int, Block]]:
+        for number in range(len(self._starts) - 1):
+            raw = self._text[self._starts[number] : self._starts[number + 1]]
+            if number not in covered and any(char.isalnum() for char in raw):
+                yield number, Block("paragraph", tuple(self._raw_lines(number, number + 1)))
 
+    def _raw_lines(self, first: int, last: int) -> Iterator[Line]:
+        start, end = self._starts[first], self._starts[last]
+        for span in lines(self._text[start:end]):
+            yield Line(self._tracked.cut(start + span.start, start + span.end))
 
-def _inline(text: TrackedText, parts: Sequence[Span]) -> list[Line]:
-    whole = text.cut(parts[0].start, parts[-1].end).stripped()
-    if len(parts) > 1:
-        pieces = [text.cut(part.start, part.end).stripped() for part in parts]
-        if whole.text != "\n".join(piece.text for piece in pieces):
-            apart = [item for piece in pieces for item in (TrackedText.added("\n"), piece)]
-            whole = TrackedText.joined(apart[1:])
-    if not (_PIECE.search(whole.text) or LINE_END.search(whole.text)):
-        return [Line(whole)] if whole.text else []
-    return _LineReader(whole).lines()
+    def _code_lines(self, first: int, last: int) -> Iterator[Line]:
+        for line in self._raw_lines(first, last):
+            content = line.text.stripped("`~").stripped()
+            if content.text and (content.text == line.text.text or " " in content.text):
+                yield Line(content)
+
+    def _number(self, mark: Token) -> TrackedText | None:
+        """Return the mark of a numbered item, with its place."""
+        if not mark.info:
+            return None
+        start = self._text.find(mark.info + mark.markup, self._starts[_lines_of(mark)[0]])
+        return self._tracked.cut(start, start + len(mark.info + mark.markup))
+
+    def _rows(self, tokens: Sequence[Token]) -> Iterator[tuple[int, Block]]:
+        header: tuple[Line, ...] | None = None
+        cells: list[Line] = []
+        number = cursor = 0
+        for token in tokens:
+            if token.type == "tr_open":
+                number = _lines_of(token)[0]
+                cells, cursor = [], self._starts[number]
+            elif token.type == "inline":
+                content = token.content.replace("|", "\\|")
+                start = self._text.find(content, cursor, self._starts[number + 1])
+                cursor = start + len(content)
+                cells.append(joined(_LineReader(self._tracked.cut(start, cursor)).lines()))
+            elif token.type == "tr_close":
+                row, items = tuple(cells), tuple(self._items)
+                yield number, Block("row", row, items, False, None, header or (), self._quotes > 0)
+                header = header or row
+
+    def _inline(self, token: Token, first: int, last: int) -> list[Line]:
+        parts = []
+        for number, line in enumerate(token.content.split("\n"), first):
+            start, end = self._starts[number], self._starts[number + 1]
+            content = line.strip()
+            at = self._text.rfind(content, start, end)
+            if at < 0:  # markdown-it has replaced a character
+                return list(self._raw_lines(first, last))
+            parts += [self._tracked.cut(at, at + len(content)), TrackedText.added("\n")]
+        return _LineReader(TrackedText.joined(parts[:-1])).lines()
 
 
 def _is_quotation(mark: str, inside: str) -> bool:
@@ -102,6 +202,11 @@ def joined(lines: Sequence[Line]) -> Line:
     strong, struck = (lines[0].strong, lines[0].struck) if lines else ((), False)
     aside = tuple(item for line in lines for item in line.aside)
     return Line(TrackedText.joined(parts), strong, aside, struck)
+
+
+def _lines_of(token: Any) -> tuple[int, int]:
+    first, last = token.map
+    return first, last
 
 
 class _Event(NamedTuple):
@@ -222,6 +327,8 @@ class _LineReader:
 
     def lines(self) -> list[Line]:
         """Return the lines without their mark-up."""
+        if not (_PIECE.search(self._text.text) or LINE_END.search(self._text.text)):
+            return [Line(self._text)] if self._text.text.strip() else []
         at = 0
         for event in _Scanner(self._text.text).events():
             self._append(self._text.cut(at, event.start))
