@@ -115,12 +115,12 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
         return [line]
     content = line.cut(text)
     ends: set[int] = set()
-    start = 0
+    start, ascii_only = 0, content.isascii()
     for plain in _PLAIN_END.finditer(content):
         if plain[1] not in _SHORTENED:
-            ends |= _ends_in(content, start, plain.end())
+            ends |= _ends_in(content, start, plain.end(), ascii_only)
             start = plain.end() + 1
-    ends |= _ends_in(content, start, len(content))
+    ends |= _ends_in(content, start, len(content), ascii_only)
     pieces: list[Span] = []
     if len(ends) == 1:
         return [line]
@@ -142,16 +142,16 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
     return [Span(line.start + a.start, line.start + a.end) for a in _joined(content, pieces)]
 
 
-def _ends_in(content: str, start: int, stop: int) -> set[int]:
+def _ends_in(content: str, start: int, stop: int, ascii_only: bool) -> set[int]:
     """Return the ends of the sentences in a part of a line that begins and ends with a sentence."""
     if _STOP_INSIDE.search(content, start, stop) is None:
         return {stop}
     part = content[start:stop]
     ends = set(_ends(part)) if _MAY_END.search(part) else set()
-    for rule in (_AFTER_UNIT,) if part.isascii() else (_WIDE_STOP, _AFTER_UNIT, _ARABIC_STOP):
+    for rule in (_AFTER_UNIT,) if ascii_only else (_WIDE_STOP, _AFTER_UNIT, _ARABIC_STOP):
         ends |= {match.end() for match in rule.finditer(part)}
     ends |= {match.end() for match in _FULL_STOP.finditer(part) if _ends_sentence(*match.groups())}
-    if not part.isascii():
+    if not ascii_only:
         ends -= {match.end() for match in _GOES_ON.finditer(part)}
         last = 0
         for match in _THAI_END.finditer(part):
