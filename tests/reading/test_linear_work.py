@@ -139,11 +139,11 @@ def read_as_response(text: str) -> None:
 
 
 # The ways to read a text, and the most calls of functions per character that any text may need:
-# the worst texts below need 22, 141 and 14, prose 0.6, 11 and 0. Three calls per character take
+# the worst texts below need 30, 158 and 14, prose 0.6, 11 and 0. Three calls per character take
 # about a second per megabyte on a slow core. A text of lines of one letter is the worst.
 WAYS: dict[Callable[[str], object], float] = {
-    sources.read_source: 25,
-    read_as_response: 150,
+    sources.read_source: 32,
+    read_as_response: 170,
     html_page.html_text: 15,
 }
 

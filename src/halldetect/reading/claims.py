@@ -82,20 +82,14 @@ def unchecked_parts(response: Document) -> tuple[UncheckedPart, ...]:
     judged, own = bytearray(len(text)), bytearray(len(text))
     kinds: dict[int, tuple[int, str]] = {}
     for number, unit in enumerate(response.units):
-        origins, span = unit.tracked.origins, unit.span
-        if not isinstance(origins, range):
-            known = [at for at in origins if at != INSERTED]
-            origins = known or range(span.start, span.end)  # a record has no origins
-        if not unit.asserts:
-            kinds |= dict.fromkeys(origins, (number, unit.reason or ""))
-        elif isinstance(origins, range):
-            judged[origins.start : origins.stop] = b"\1" * len(origins)
-            start, end = max(origins.start, span.start), min(origins.stop, span.end)
-            own[start:end] = b"\1" * (end - start)
-        else:
+        known = [at for at in unit.tracked.origins if at != INSERTED]
+        origins = known or range(unit.span.start, unit.span.end)  # a record has no origins
+        if unit.asserts:
             for at in origins:
                 judged[at] = 1
-                own[at] |= span.start <= at < span.end
+                own[at] |= unit.span.start <= at < unit.span.end
+        else:
+            kinds |= dict.fromkeys(origins, (number, unit.reason or ""))
         for place, citation in enumerate(unit.citations):
             mark = (-1 - place, "a citation mark")
             kinds |= dict.fromkeys(range(citation.span.start, citation.span.end), mark)

@@ -44,13 +44,10 @@ _STARTS = (
     "The A An It Its He She They His Her Their This That These Those There In On At For But And If "
     "No All Each We You When After Before"
 )
-_UNITS = "m km cm mm kg g l h min mi ft lb oz ha"
-_BEFORE_START = "|".join(rf"(?<=\d{unit}\.)|(?<=\d {unit}\.)" for unit in _UNITS.split())
-_BEFORE_WORD = "|".join(rf"(?<=\b{label} [A-Z]\.)" for label in _LABELLED.split())
-# They begin with the full stop, because such an expression is found fast.
 _AFTER_UNIT = re.compile(
-    rf"\.(?:(?<=\b[ap]\.m\.)|{_BEFORE_START})(?=\s+(?:{_STARTS.replace(' ', '|')})\b)"
-    rf"|\.(?:{_BEFORE_WORD})(?=\s+[A-Z][a-z])"
+    r"(?:\b[ap]\.m\.|\d ?(?:m|km|cm|mm|kg|g|l|h|min|mi|ft|lb|oz|ha)\.)"
+    rf"(?=\s+(?:{_STARTS.replace(' ', '|')})\b)"
+    rf"|\b(?:{_LABELLED.replace(' ', '|')}) [A-Z]\.(?=\s+[A-Z][a-z])"
 )
 # The end of a sentence that needs no look at nupunkt or the rules above.
 _PLAIN_END = re.compile(r"(?<=\s)(?:([a-z]{4,})\.|[a-z]{2,}[!?])(?= [A-Z][a-z]* )")

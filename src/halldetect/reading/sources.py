@@ -182,9 +182,10 @@ def _reading(text: str, sentence: Span, speakers: dict[int, tuple[int, str]]) ->
 def _speakers(text: str) -> dict[int, tuple[int, str]]:
     """Return the start of the turn and the speaker, by the start of each line of a dialogue."""
     found = {}
+    start = at = 0
     for match in _SPEAKER.finditer(text):
-        start = text.rfind("\n", 0, match.start(1)) + 1
-        found[start] = (match.start(1), match[1])
+        start, at = text.rfind("\n", at, match.start(1)) + 1 or start, match.start(1)
+        found[start] = (at, match[1])
     names = [name for _, name in found.values()]
     if len(names) < MIN_TURNS or len(set(names)) * 2 > len(names) + 1:
         return {}

@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 from halldetect.reading.document import Span, TrackedText
@@ -205,8 +206,7 @@ def _ended(text: str) -> str:
 
 def _read_csv(text: str) -> list[Statement] | None:
     """Read rows with the same number of cells; the first row names the columns."""
-    first = next(lines(text), None)
-    if first is None or not any(mark in first.cut(text) for mark in "\t;,"):
+    if not any(mark in text.lstrip().partition("\n")[0] for mark in "\t;,"):
         return None
     places = list(lines(text))
     if len(places) < MIN_FIELDS:
@@ -242,7 +242,7 @@ def _read_fields(text: str) -> list[Statement] | None:
     """Read lines of names and values, nested by their indentation like YAML."""
     if ":" not in text:
         return None
-    found: list[_Field | Statement] = []
+    found: list[Iterable[Statement]] = []
     above = [_Level(-1, "")]
     counts: dict[str, int] = {}
     fields = end = 0
@@ -251,7 +251,7 @@ def _read_fields(text: str) -> list[Statement] | None:
         column, start = len(gap) - len(gap.rstrip(" \t")), line.start
         match = _FIELD.fullmatch(content) or (_ITEM.fullmatch(content) if above[1:] else None)
         if match is None and (content.startswith("# ") or not content.strip("-")):
-            found.append((line, None))
+            found.append([(line, None)])
             continue
         if match is None and column <= above[-1].column:
             return None
@@ -273,12 +273,6 @@ def _read_fields(text: str) -> list[Statement] | None:
                 continue
             fields, start = fields + 1, start + match.start("value")
         value = TrackedText.of(text, start, line.end).stripped("\"'")
-        found.append(_Field(line, path, value))
-    if fields < MIN_FIELDS:
-        return None
-    said = [
-        statement
-        for item in found
-        for statement in (item.statements() if isinstance(item, _Field) else [item])
-    ]
-    return None if counts.get("", 0) == len(said) else said
+        found.append(_Field(line, path, value).statements())
+    said = list(chain.from_iterable(found)) if fields >= MIN_FIELDS else []
+    return said if said and len(said) != counts.get("", 0) else None
