@@ -105,10 +105,8 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
 
 
 def _sentences_of_line(text: str, line: Span) -> list[Span]:
-    if _STOP_INSIDE.search(text, line.start, line.end) is None:
-        return [line]
     mark = _MARK_ALONE.match(text, line.start, line.end)
-    if mark and _STOP_INSIDE.search(text, mark.end(), line.end) is None:
+    if _STOP_INSIDE.search(text, mark.end() if mark else line.start, line.end) is None:
         return [line]
     content = line.cut(text)
     ends: set[int] = set()
@@ -161,9 +159,8 @@ def _ends_in(content: str, start: int, stop: int, ascii_only: bool) -> set[int]:
 def _ends(content: str) -> Iterator[int]:
     """Yield the ends of the sentences of a line, according to nupunkt.
 
-    A long line is read in windows, and a long run without a space is shortened, because nupunkt
-    takes quadratic time for some texts. Each window begins with the last sentence of the previous
-    one, whose end was uncertain.
+    Long lines are read in windows, and long runs without a space are changed, because nupunkt can
+    take quadratic time. A window begins with the last sentence of the one before, which may go on.
     """
     content = _RUN.sub(lambda run: "x" * len(run[0]), content)
     start = 0

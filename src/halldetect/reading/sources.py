@@ -34,6 +34,8 @@ MIN_TURNS = 3
 # "Kell bridge" is a title; "notes.txt", "report.pdf, page 3" and "Document 2" are not.
 _TITLE = re.compile(r"(?!Document \d+$)(?!.*\.\w{2,5}\b)(?=.*[^\W\d_]{3})[^\W\d_][^\n]{2,120}")
 
+# The line under the header of a Markdown table.
+_DELIMITERS = re.compile(r"(?:^|[\r\n])[ \t>]*[|:-][|: \t-]*(?:$|[\r\n])")
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _HIDING = re.compile(r"<!--|(?<!~)~~(?![~\s])|<(?P<name>[a-z][a-z0-9]*)\b[^<>]*>")
 _NOT_SHOWN = re.compile(
@@ -195,7 +197,7 @@ def _speakers(text: str) -> dict[int, tuple[int, str]]:
 def _tables(text: str) -> Iterator[Area]:
     """Yield Markdown and HTML tables, read like those of a response."""
     lowered = text.translate(_LOWER)
-    if "|" not in text and "<table" not in lowered:
+    if ("|" not in text or not _DELIMITERS.search(text)) and "<table" not in lowered:
         return
     at = 0
     for is_row, group in groupby(read_blocks(text), key=lambda block: block.kind == "row"):
