@@ -1,7 +1,7 @@
 """Every reader does linear work, whatever the text.
 
-Work is counted, not timed: the characters that expressions pass over, and those that are cut out
-of a text.
+Work is counted, not timed: the characters that expressions pass over, those that are cut out of a
+text, and the calls of functions.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from halldetect.reading import (
     assertions,
     citations,
     claims,
+    clauses,
     document,
     html_page,
     lead_ins,
@@ -34,8 +36,8 @@ from halldetect.reading import (
 )
 
 MODULES = [
-    answers, assertions, citations, claims, html_page, lead_ins, markdown, normalise, references,
-    response, sentences, sources, structured, words,
+    answers, assertions, citations, claims, clauses, html_page, lead_ins, markdown, normalise,
+    references, response, sentences, sources, structured, words,
 ]  # fmt: skip
 LENGTH = 500
 # Twice the text takes twice the work; quadratic readers take four times as much.
@@ -129,13 +131,27 @@ def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
     return counter
 
 
+def read_as_response(text: str) -> None:
+    """Read a text as a check reads a response."""
+    read = response.read_response(text)
+    claims.read_claims(read)
+    claims.unchecked_parts(read)
+
+
+# The ways to read a text, and the most calls of functions per character that any text may need:
+# the worst texts below need 30, 158 and 14, prose 0.6, 11 and 0. Three calls per character take
+# about a second per megabyte on a slow core. A text of lines of one letter is the worst.
+WAYS: dict[Callable[[str], object], float] = {
+    sources.read_source: 32,
+    read_as_response: 170,
+    html_page.html_text: 15,
+}
+
+
 def read(text: str) -> None:
     """Read a text in every way."""
-    sources.read_source(text)
-    read_text = response.read_response(text)
-    claims.read_claims(read_text)
-    claims.unchecked_parts(read_text)
-    html_page.html_text(text)
+    for way in WAYS:
+        way(text)
 
 
 def work(text: str, counter: Counter) -> int:
@@ -143,6 +159,22 @@ def work(text: str, counter: Counter) -> int:
     counter.work = 0
     read(text)
     return counter.work
+
+
+def calls(way: Callable[[str], object], text: str) -> int:
+    """Return the number of calls of functions, written in Python or C, while a text is read."""
+    count = 0
+
+    def notice(_: FrameType, event: str, __: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(notice)
+    try:
+        way(text)
+    finally:
+        sys.setprofile(None)
+    return count
 
 
 def check(texts: list[tuple[str, ...]], counter: Counter) -> None:
@@ -153,6 +185,31 @@ def check(texts: list[tuple[str, ...]], counter: Counter) -> None:
             if large > GROWTH * small + LENGTH:  # a limit on the length may lie between the two
                 small, large = large, work(build(tokens, 4 * LENGTH), counter)
             assert large <= GROWTH * small + LENGTH, (tokens, build.__name__, small, large)
+
+
+def check_calls(texts: list[tuple[str, ...]]) -> None:
+    read("A b. C d.")
+    for tokens in texts:
+        for build in (repeated, nested) if len(tokens) > 1 else (repeated,):
+            text = build(tokens, 2 * LENGTH)
+            for way, most in WAYS.items():
+                count = calls(way, text) / len(text)
+                assert count <= most, (tokens, build.__name__, way.__name__, count)
+
+
+def test_calls_of_hostile_texts() -> None:
+    check_calls([("\r", "1"), ("1. a\n", "!["), *hostile_texts(10)])
+
+
+@pytest.mark.slow
+def test_calls_of_many_hostile_texts() -> None:
+    check_calls(hostile_texts(500))
+
+
+def test_prose_needs_few_calls() -> None:
+    prose = "The ferry to the island runs every day from the old harbour. It costs four euros.\n\n"
+    for way, most in zip(WAYS, (1.0, 12.0, 0.1), strict=True):
+        assert calls(way, prose * 20) / len(prose * 20) <= most, way.__name__
 
 
 def test_quadratic_reading_is_noticed(counter: Counter) -> None:

@@ -33,6 +33,19 @@ def cut(text: str) -> list[str]:
         ('He said "I am here." Then he left.', ['He said "I am here."', "Then he left."]),
         ("1. First thing\n2. Second thing", ["1. First thing", "2. Second thing"]),
         ("1. One. Two.", ["1. One.", "Two."]),
+        # A rule for the whole line holds in a part without accents.
+        (
+            "Er kam nach Köln und blieb. Im Lager waren alle müde. Am 15. September 1984 fuhr er.",
+            [
+                "Er kam nach Köln und blieb.",
+                "Im Lager waren alle müde.",
+                "Am 15. September 1984 fuhr er.",
+            ],
+        ),
+        (
+            "The prof. Adams lecture began. A. Brown left early. Then it ended.",
+            ["The prof. Adams lecture began.", "A. Brown left early.", "Then it ended."],
+        ),
         ("Ann left. 1. Bob came. 2. He sat.", ["Ann left.", "1. Bob came.", "2. He sat."]),
         ("- First. Second.\n* Third", ["- First.", "Second.", "* Third"]),
         ("Anna: I left. You?\nBob: No.", ["Anna: I left.", "You?", "Bob: No."]),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import groupby
+from operator import itemgetter
 
 from halldetect.reading.assertions import could_assert
 from halldetect.reading.citations import remove_openers, statement_of_question
@@ -25,6 +27,7 @@ _STRUCK = re.compile(r"(?:~~|<(?:s|del|strike)>)[\s*_]*$", re.IGNORECASE)
 _LIST_MARK = re.compile(r"[\s>*+•-]*[(\[]?")
 _NUMBER = re.compile(r"\d{1,9}|[a-z]", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:[\w-]{1,12}\]:\s*<?)?(?:https?:|www\.)", re.IGNORECASE)
+_GAP = re.compile(rb"\0+")
 # Characters searched for mark-up around a part.
 _NEAR = 300
 # One false clause among many true ones hardly lowers the support of the whole sentence. So a
@@ -95,9 +98,9 @@ def read_claims(response: Document, language: str = ENGLISH) -> tuple[Claim, ...
 def clauses(sentence: TrackedText) -> list[TrackedText]:
     """Return the clauses of a long sentence of many; else the sentence as it is."""
     text = sentence.text
-    if len(text) < 5 * MIN_CLAUSES or len(words(text)) < MIN_WORDS:
-        return [sentence]
     borders = list(_BORDER.finditer(text))
+    if len(borders) < MIN_CLAUSES - 1 or len(words(text)) < MIN_WORDS:
+        return [sentence]
     starts = [0, *(border.end() for border in borders)]
     ends = [*(border.start() for border in borders), len(text)]
     found: list[tuple[int, int]] = []
@@ -159,26 +162,24 @@ def unchecked_parts(response: Document) -> tuple[UncheckedPart, ...]:
         elif (kind := kinds.get(entity.start())) is not None:
             kinds |= dict.fromkeys(range(*entity.span()), kind)
 
-    def part_of(at: int) -> tuple[int, str] | None:
-        return None if own[at] else kinds.get(at) or (lines[at], "")
-
-    lines = list(accumulate(char == "\n" for char in text))
-    places = [
-        at
-        for at, char in enumerate(text)
-        if char.isalnum() or own[at] or (at in kinds and not char.isspace())
-    ]
+    line_ends = [at for at, char in enumerate(text) if char == "\n"]
     parts = []
-    for key, group in groupby(places, part_of):
-        found = list(group)
-        span = Span(found[0], found[-1] + 1)
-        said = span.cut(text)
-        reason = key[1] or _mark_up(text, span) if key is not None else ""
-        letters = [at for at in found if text[at].isalnum()]
-        if key is not None and (letters or reason == "symbols"):
-            repeated = bool(letters) and all(judged[at] for at in letters)
-            asserting = not repeated and could_assert(said, reason)
-            parts.append(UncheckedPart(said, span, reason, asserting))
+    for gap in _GAP.finditer(own):
+        places = [
+            at
+            for at in range(*gap.span())
+            if text[at].isalnum() or (at in kinds and not text[at].isspace())
+        ]
+        keys = (kinds.get(at) or (bisect_left(line_ends, at), "") for at in places)
+        for (_, kind), group in groupby(zip(keys, places, strict=True), key=itemgetter(0)):
+            found = [at for _, at in group]
+            span = Span(found[0], found[-1] + 1)
+            said, reason = span.cut(text), kind or _mark_up(text, span)
+            letters = [at for at in found if text[at].isalnum()]
+            if letters or reason == "symbols":
+                repeated = bool(letters) and all(judged[at] for at in letters)
+                asserting = not repeated and could_assert(said, reason)
+                parts.append(UncheckedPart(said, span, reason, asserting))
     return tuple(parts)
 
 

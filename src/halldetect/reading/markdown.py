@@ -327,6 +327,8 @@ class _LineReader:
 
     def lines(self) -> list[Line]:
         """Return the lines without their mark-up."""
+        if not (_PIECE.search(self._text.text) or LINE_END.search(self._text.text)):
+            return [Line(self._text)] if self._text.text.strip() else []
         at = 0
         for event in _Scanner(self._text.text).events():
             self._append(self._text.cut(at, event.start))

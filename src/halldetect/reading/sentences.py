@@ -11,12 +11,14 @@ from halldetect.reading.document import Document, Span, TrackedText
 from halldetect.reading.normalise import normalised
 
 # Every character that ends a line for str.splitlines().
-_LINE_ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
-LINE_END = re.compile(f"[{_LINE_ENDS}]+")
+LINE_ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+LINE_END = re.compile(f"[{LINE_ENDS}]+")
 _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
-_LINE = re.compile(rf"\S(?:[^{_LINE_ENDS}]*\S)?")
+_LINE = re.compile(rf"\S(?:[^{LINE_ENDS}]*\S)?")
 # A line without these inside it, but for a list mark, is one sentence.
 _STOP_INSIDE = re.compile("[.!?…。！？｡।॥؟۔።].")
+# What nupunkt looks at.
+_MAY_END = re.compile(r"[.!?…](?=[\s)\"'’”»;}\]*:@({\[!?])")
 # Full stops that need no space after them; nupunkt knows only the Latin ones.
 _WIDE_STOP = re.compile("[。！？｡।॥؟۔።]+[\"'”’»」』）)\\]]*")
 # nupunkt's list of abbreviations, learned from legal and scanned texts, contains thousands of
@@ -24,9 +26,9 @@ _WIDE_STOP = re.compile("[。！？｡।॥؟۔።]+[\"'”’»」』）)\\]]*
 _FULL_STOP = re.compile(r"(?<![\w.@/])([^\W\d_]+)\.[\"'”’»)\]*]*(?=\s+[\"'“‘«(\[*]*([^\W\d_]))")
 _SHORTENED = frozenset(
     "admin approx assn assoc assocs bldg blvd bros calif capt chap chaps comdr cont corp dept "
-    "depts dist econ equiv esqs excl figs geog govt hosp ibid illus incl inst lieut messrs minn "
-    "misc orig penn prof publ repr resp sect sept sergt suppl supt tech temp tenn trans transl "
-    "univ viz vols wash".split()
+    "depts dist econ equiv esqs excl figs geog govt hosp ibid illus incl inst lieut messrs mevr "
+    "minn misc orig penn prof publ repr resp sect sept sergt suppl supt tech temp tenn trans "
+    "transl univ viz vols wash".split()
 )
 _SHORT_WORDS = frozenset(
     "ago all app at axe bat bed bee bin bro bus can cap car cod cow day dig fed how ill in lab leg "
@@ -47,6 +49,8 @@ _AFTER_UNIT = re.compile(
     rf"(?=\s+(?:{_STARTS.replace(' ', '|')})\b)"
     rf"|\b(?:{_LABELLED.replace(' ', '|')}) [A-Z]\.(?=\s+[A-Z][a-z])"
 )
+# The end of a sentence that needs no look at nupunkt or the rules above.
+_PLAIN_END = re.compile(r"(?<=\s)(?:([a-z]{4,})\.|[a-z]{2,}[!?])(?= [A-Z][a-z]* )")
 # A full stop that ends no sentence: after abbreviations of other languages, after a number before a
 # German or Turkish noun, after a letter of Hindi, which has its own full stop.
 _GOES_ON = re.compile(
@@ -70,6 +74,8 @@ _CITATIONS = re.compile(r"(?:\s?\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\])+(?=\s|$)"
 _MARK_ALONE = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]{1,2}")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 WINDOW = 1_000
+# The middle of a run without a space, longer than any word.
+_RUN = re.compile(r"(?<=\S{40})\S{40,}(?=\S{40})")
 
 
 def read_document(text: str) -> Document:
@@ -103,20 +109,13 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
     if _STOP_INSIDE.search(text, mark.end() if mark else line.start, line.end) is None:
         return [line]
     content = line.cut(text)
-    ends = set(_ends(content))
-    for stop in (_WIDE_STOP, _AFTER_UNIT, _ARABIC_STOP):
-        ends |= {match.end() for match in stop.finditer(content)}
-    ends |= {
-        match.end() for match in _FULL_STOP.finditer(content) if _ends_sentence(*match.groups())
-    }
-    if not content.isascii():
-        ends -= {match.end() for match in _GOES_ON.finditer(content)}
-        last = 0
-        for match in _THAI_END.finditer(content):
-            if match.end() - last >= _MIN_THAI:
-                last = match.end()
-                ends.add(last)
-    ends.add(len(content))
+    ends: set[int] = set()
+    start, ascii_only = 0, content.isascii()
+    for plain in _PLAIN_END.finditer(content):
+        if plain[1] not in _SHORTENED:
+            ends |= _ends_in(content, start, plain.end(), ascii_only)
+            start = plain.end() + 1
+    ends |= _ends_in(content, start, len(content), ascii_only)
     pieces: list[Span] = []
     if len(ends) == 1:
         return [line]
@@ -138,12 +137,32 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
     return [Span(line.start + a.start, line.start + a.end) for a in _joined(content, pieces)]
 
 
+def _ends_in(content: str, start: int, stop: int, ascii_only: bool) -> set[int]:
+    """Return the ends of the sentences in a part of a line that begins and ends with a sentence."""
+    if _STOP_INSIDE.search(content, start, stop) is None:
+        return {stop}
+    part = content[start:stop]
+    ends = set(_ends(part)) if _MAY_END.search(part) else set()
+    for rule in (_AFTER_UNIT,) if ascii_only else (_WIDE_STOP, _AFTER_UNIT, _ARABIC_STOP):
+        ends |= {match.end() for match in rule.finditer(part)}
+    ends |= {match.end() for match in _FULL_STOP.finditer(part) if _ends_sentence(*match.groups())}
+    if not ascii_only:
+        ends -= {match.end() for match in _GOES_ON.finditer(part)}
+        last = 0
+        for match in _THAI_END.finditer(part):
+            if match.end() - last >= _MIN_THAI:
+                last = match.end()
+                ends.add(last)
+    return {start + end for end in ends} | {stop}
+
+
 def _ends(content: str) -> Iterator[int]:
     """Yield the ends of the sentences of a line, according to nupunkt.
 
-    A long line is read in windows, because nupunkt takes quadratic time for some texts. Each window
-    begins with the last sentence of the previous one, whose end was uncertain.
+    Long lines are read in windows, and long runs without a space are changed, because nupunkt can
+    take quadratic time. A window begins with the last sentence of the one before, which may go on.
     """
+    content = _RUN.sub(lambda run: "x" * len(run[0]), content)
     start = 0
     while len(content) - start > WINDOW:
         spans = list(_splitter().span_tokenize(content[start : start + WINDOW]))

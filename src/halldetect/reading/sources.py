@@ -8,6 +8,7 @@ text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -19,24 +20,30 @@ from halldetect.reading.html_page import STRUCK
 from halldetect.reading.markdown import read_blocks
 from halldetect.reading.normalise import is_plain, normalised
 from halldetect.reading.references import begins_with_pronoun
-from halldetect.reading.sentences import lines, sentences, trimmed
+from halldetect.reading.sentences import LINE_ENDS, sentences, trimmed
 from halldetect.reading.structured import Statement, read_records, row_text
 
 Area = tuple[Span, list[Statement]]
 
-_SPEAKER = re.compile(r"([A-Z][\w.'’-]{0,40}(?: [A-Z][\w.'’-]{0,40}){0,2}|Q|A):\s+\S")
+_SPEAKER = re.compile(
+    rf"(?:(?<=[{LINE_ENDS}])|\A)[^\S{LINE_ENDS}]*"
+    rf"([A-Z][\w.'’-]{{0,40}}(?: [A-Z][\w.'’-]{{0,40}}){{0,2}}|Q|A):[^\S{LINE_ENDS}]+\S"
+)
 # A text with fewer turns is a list of labels and values.
 MIN_TURNS = 3
 
 # "Kell bridge" is a title; "notes.txt", "report.pdf, page 3" and "Document 2" are not.
 _TITLE = re.compile(r"(?!Document \d+$)(?!.*\.\w{2,5}\b)(?=.*[^\W\d_]{3})[^\W\d_][^\n]{2,120}")
 
+# The line under the header of a Markdown table.
+_DELIMITERS = re.compile(r"(?:^|[\r\n])[ \t>]*[|:-][|: \t-]*(?:$|[\r\n])")
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _HIDING = re.compile(r"<!--|(?<!~)~~(?![~\s])|<(?P<name>[a-z][a-z0-9]*)\b[^<>]*>")
 _NOT_SHOWN = re.compile(
     r"\shidden(?=[\s/>=])|\sstyle\s*=\s*[\"'][^\"']*(?:display\s*:\s*none|visibility\s*:\s*hidden)"
 )
 _UNTRUE = r"(?:false|untrue|incorrect|not true|wrong|inaccurate|myths?|misconceptions?|lies)"
+_UNTRUE_WORD = re.compile(rf"{_UNTRUE}|hoax", re.IGNORECASE)
 # "The following statements are false:", "Common myths about the ferry:", "Myth: It is free."
 _DENIAL = re.compile(
     rf"\bfollowing\b[^.]{{0,60}}\b(?:is|are|was|were)\s+(?:all\s+|both\s+)?{_UNTRUE}[\W_]*$"
@@ -132,7 +139,10 @@ def _hidden(text: str) -> Iterator[Span]:
 def _denied(document: Document) -> Iterator[Span]:
     """Yield what a sentence declares false: the rest of its paragraph, or the next one."""
     text, end = document.text, 0
-    for sentence in document.sentences:
+    starts = [sentence.start for sentence in document.sentences]
+    places = (bisect_right(starts, word.start()) - 1 for word in _UNTRUE_WORD.finditer(text))
+    for at in dict.fromkeys(at for at in places if at >= 0):
+        sentence = document.sentences[at]
         said = sentence.cut(text)
         if sentence.start < end or len(said) > _MAX_DENIAL:
             continue
@@ -175,11 +185,10 @@ def _reading(text: str, sentence: Span, speakers: dict[int, tuple[int, str]]) ->
 def _speakers(text: str) -> dict[int, tuple[int, str]]:
     """Return the start of the turn and the speaker, by the start of each line of a dialogue."""
     found = {}
-    for line in lines(text):
-        match = _SPEAKER.match(text, line.start, line.end)
-        if match is not None:
-            start = text.rfind("\n", 0, line.start) + 1
-            found[start] = (line.start, match[1])
+    start = at = 0
+    for match in _SPEAKER.finditer(text):
+        start, at = text.rfind("\n", at, match.start(1)) + 1 or start, match.start(1)
+        found[start] = (at, match[1])
     names = [name for _, name in found.values()]
     if len(names) < MIN_TURNS or len(set(names)) * 2 > len(names) + 1:
         return {}
@@ -189,7 +198,7 @@ def _speakers(text: str) -> dict[int, tuple[int, str]]:
 def _tables(text: str) -> Iterator[Area]:
     """Yield Markdown and HTML tables, read like those of a response."""
     lowered = text.translate(_LOWER)
-    if "|" not in text and "<table" not in lowered:
+    if ("|" not in text or not _DELIMITERS.search(text)) and "<table" not in lowered:
         return
     at = 0
     for is_row, group in groupby(read_blocks(text), key=lambda block: block.kind == "row"):

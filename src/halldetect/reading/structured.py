@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 from halldetect.reading.document import Span, TrackedText
@@ -20,7 +21,8 @@ from halldetect.reading.sentences import lines, sentences
 # The place of a statement, and its words; None if these are the raw text.
 Statement = tuple[Span, str | None]
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+# Commas and colons are left out.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s\[\]{},:"]+')
 _ESCAPE = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|\\u\w{4}|\\.")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _WORDS = {"true": "yes", "false": "no", "null": "not given", "~": "not given", "": "not given"}
@@ -122,8 +124,8 @@ class _JsonReader:
         self._found = found
 
     def next(self) -> re.Match[str]:
-        """Return the next token that is not a comma or a colon."""
-        return next(token for token in self._tokens if token[0] not in ",:")
+        """Return the next token."""
+        return next(self._tokens)
 
     def read(
         self, token: re.Match[str], path: str, start: int, list_path: str | None, depth: int = 0
@@ -169,6 +171,8 @@ def _decoded(text: str, token: re.Match[str]) -> TrackedText:
     start, end = token.span()
     if not token[0].startswith('"'):
         return TrackedText.of(text, start, end)
+    if "\\" not in token[0]:
+        return TrackedText.of(text, start + 1, end - 1)
     parts, at = [], start + 1
     for escape in _ESCAPE.finditer(text, at, end - 1):
         character = _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", json.loads(f'"{escape[0]}"'))
@@ -202,6 +206,8 @@ def _ended(text: str) -> str:
 
 def _read_csv(text: str) -> list[Statement] | None:
     """Read rows with the same number of cells; the first row names the columns."""
+    if not any(mark in text.lstrip().partition("\n")[0] for mark in "\t;,"):
+        return None
     places = list(lines(text))
     if len(places) < MIN_FIELDS:
         return None
@@ -234,7 +240,9 @@ class _Level:
 
 def _read_fields(text: str) -> list[Statement] | None:
     """Read lines of names and values, nested by their indentation like YAML."""
-    found: list[Statement] = []
+    if ":" not in text:
+        return None
+    found: list[Iterable[Statement]] = []
     above = [_Level(-1, "")]
     counts: dict[str, int] = {}
     fields = end = 0
@@ -243,7 +251,7 @@ def _read_fields(text: str) -> list[Statement] | None:
         column, start = len(gap) - len(gap.rstrip(" \t")), line.start
         match = _FIELD.fullmatch(content) or (_ITEM.fullmatch(content) if above[1:] else None)
         if match is None and (content.startswith("# ") or not content.strip("-")):
-            found.append((line, None))
+            found.append([(line, None)])
             continue
         if match is None and column <= above[-1].column:
             return None
@@ -265,6 +273,6 @@ def _read_fields(text: str) -> list[Statement] | None:
                 continue
             fields, start = fields + 1, start + match.start("value")
         value = TrackedText.of(text, start, line.end).stripped("\"'")
-        found += _Field(line, path, value).statements()
-    plain_list = counts.get("", 0) == len(found)
-    return found if fields >= MIN_FIELDS and not plain_list else None
+        found.append(_Field(line, path, value).statements())
+    said = list(chain.from_iterable(found)) if fields >= MIN_FIELDS else []
+    return said if said and len(said) != counts.get("", 0) else None
