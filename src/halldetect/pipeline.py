@@ -160,6 +160,7 @@ def _start(item: Prepared) -> Findings:
         seconds=item.seconds,
         notes=item.notes,
         languages=item.languages,
+        known=item.known,
     )
 
 

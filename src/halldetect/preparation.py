@@ -60,6 +60,7 @@ class Prepared:
     not_found: frozenset[int] = frozenset()  # claims for which no passage was retrieved
     # Of the response and of each document; empty if all are English or nothing else is read.
     languages: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()  # further texts whose identifiers are not invented
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)  # per phase
 

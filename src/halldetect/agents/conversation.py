@@ -287,6 +287,7 @@ def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
     return replace(
         prepared, claims=tuple(claims), length=max(len(claims), 1), documents=tuple(documents),
         unchecked=tuple(sorted(unchecked, key=lambda part: part.span)),
+        known=tuple(call.text for call in turn.before.answered),
         problem=prepared.problem if claims or prepared.problem else NOTHING_ASSERTED,
     )  # fmt: skip
 
@@ -324,13 +325,17 @@ def settle(turn: Turn, report: Report) -> TurnReport:
 def _settled(before: _Before, report: Report, claim: ClaimReport) -> ClaimReport:
     """Return a claim with the finding of the rules, if it counts more than the verifier's."""
     own = claim.text if claim.span is None else claim.span.cut(report.response)
-    known = [*report.documents, *(call.text for call in before.answered)]
-    if invented := rules.find_invented(own, known):
-        return _invented(claim, invented, f"{invented} occurs in nothing before")
+    invented = [word.words for word in claim.wrong if word.kind == ErrorKind.IDENTIFIER]
+    if invented:
+        return replace(claim, reason=f"{', '.join(invented)} occurs in nothing before")
     said = "\n".join(report.documents[at] for at in before.given)
     since = max(before.given, default=0)
     finding = rules.find_action(rules.statement_in(own)[0], before.answered, said, since)
-    if finding is None and claim.status is Status.UNCHECKABLE and len(known) == len(before.given):
+    if (
+        finding is None
+        and claim.status is Status.UNCHECKABLE
+        and len(report.documents) == len(before.given)
+    ):
         finding = Status.UNSUPPORTED, "nothing before this turn says so", None
     # The user's words do not show what the agent did.
     given = claim.proof is not None and claim.proof.document in before.given

@@ -23,7 +23,8 @@ class Findings:
     `names` are those of the documents, `answers` the statements that were judged with the
     verifier's answers, `length` the number of claims in the whole response. The seconds per phase,
     the notes and the problem of a failed check are for the report. `languages` are those of the
-    response and of each document, empty if all are English.
+    response and of each document, empty if all are English. `known` are further texts whose
+    identifiers are not invented.
     """
 
     claims: tuple[Claim, ...]
@@ -38,6 +39,7 @@ class Findings:
     notes: tuple[str, ...] = ()
     problem: str | None = None
     languages: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
 
     def is_english(self, at: int) -> bool:
         """Return True if a claim and all documents are English."""

@@ -1,14 +1,12 @@
-"""Compare quotations and identifiers with the source, character by character or word for word.
+"""Compare quotations with the source, word for word.
 
-Typography, letter case, brackets and ellipses are allowed for in quotations. Identifiers are names
-of functions, files, flags, error codes, product numbers, URLs and addresses. Unlike words, they
-have no synonyms: one that is not in the source was invented.
+Typography, letter case, brackets and ellipses are allowed for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import product
@@ -44,25 +42,13 @@ _SPEAKER = re.compile(
     rf"|^\W*(?P<turn>{_NAME})(?: \([^)]*\))?:(?=\s)",
     re.MULTILINE,
 )
-_FILE = (
-    "py|js|ts|json|ya?ml|toml|txt|csv|md|sh|ini|cfg|conf|log|xml|html?|pdf|docx?|xlsx?|zip|exe|sql"
-)
-_IDENTIFIER = re.compile(
-    r"https?://[^\s<>\"')\]]+|\bwww\.[^\s<>\"')\]]+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    rf"|(?<![\w/])(?:~?/)?(?:[\w-]+/)*[\w-]+\.(?:{_FILE})\b(?!\.\w)"
-    r"|(?<![\w-])--[a-z][\w-]+|\b[a-z_]\w*(?:\.\w+)*\(\)|\b[a-z]+(?:_[a-z0-9]+)+\b|\b[A-Z]+(?:_[A-Z0-9]+)+\b"
-    r"|\b[A-Z]{1,6}-?\d{3,}[A-Z0-9]*(?:-[A-Z0-9]+)*\b|\b0x[0-9a-fA-F]{2,}\b"
-    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b"
-)
-_NOT_ALNUM = re.compile(r"[\W_]+")
 
 
 class VerbatimSource:
-    """The documents of a source, searched word for word, and texts with known identifiers."""
+    """The documents of a source, searched word for word."""
 
-    def __init__(self, texts: Sequence[str], others: Iterable[str] = ()) -> None:
+    def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
-        self._others = others
 
     @cached_property
     def _words(self) -> list[list[re.Match[str]]]:
@@ -71,21 +57,6 @@ class VerbatimSource:
     @cached_property
     def _norms(self) -> list[list[str]]:
         return [[normalize(word[0]) for word in found] for found in self._words]
-
-    @cached_property
-    def _known(self) -> tuple[str, str]:
-        """All texts in lower case, and without anything but letters and digits."""
-        text = "\n".join([*self._texts, *self._others]).casefold()
-        return text, _NOT_ALNUM.sub("", text)
-
-    def invented(self, claim: str) -> list[str]:
-        """Return the identifiers of a claim that the texts lack, in any spelling."""
-        return [name for name in identifiers(claim) if not self._has(name)]
-
-    def _has(self, name: str) -> bool:
-        plain = name.casefold().removesuffix("()").rstrip("/")
-        plain = re.sub(r"^(?:https?://)?(?:www\.)?", "", plain)
-        return plain in self._known[0] or _NOT_ALNUM.sub("", plain) in self._known[1]
 
     def quotations(
         self, claim: str, cited: Sequence[int | None] = (), question: str = ""
@@ -157,12 +128,6 @@ class VerbatimSource:
             text = self._cut(-document, -start, length).cut(self._texts[-document])
             return QuotationReport(QuotationState.CHANGED, quoted, text, -document)
         return QuotationReport(QuotationState.NOT_FOUND, quoted)
-
-
-def identifiers(text: str) -> list[str]:
-    """Return the identifiers of a text, in order, without the punctuation after them."""
-    found = (match[0].rstrip(".,;:!?") for match in _IDENTIFIER.finditer(text))
-    return list(dict.fromkeys(found))
 
 
 def changed_words(quotation: QuotationReport) -> str:
