@@ -123,7 +123,7 @@ def refuse_language(prepared: Prepared, known: Languages) -> Prepared:
     pair = prepared.pair
     if known == (ENGLISH,):
         for name, texts in (("response", [pair.response]), ("source", pair.documents)):
-            if is_foreign("\n".join(texts)):
+            if is_foreign(*texts):
                 return replace(prepared, problem=f"the {name} {_NOT_ENGLISH}")
         return prepared
     found = detect_all(pair.response, pair.documents)

@@ -8,6 +8,7 @@ have the form of OpenAI or Anthropic, or just a role and a text.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +23,9 @@ from halldetect.errors import InputError
 from halldetect.inputs import ASSERTS_NOTHING, NOTHING_ASSERTED, Pair, Source, clean_pair
 from halldetect.preparation import Prepared
 from halldetect.reading.assertions import no_assertion
+from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document, Span, UncheckedPart
+from halldetect.reading.overlap import content_keys
 from halldetect.reading.sentences import sentences
 from halldetect.report import (
     ClaimReport,
@@ -40,6 +43,8 @@ from halldetect.scoring import response_score
 
 # The source of a turn that begins a conversation.
 _NOTHING = [{"id": "nothing before", "text": "Nothing was said before."}]
+# In a conversation with more texts than the first number, a claim is judged by this many of them.
+_READ_WHOLE, _NEAREST = 24, 4
 _WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.FAITHFUL, Verdict.ABSTAINED)
 
 
@@ -179,7 +184,7 @@ class _Before:
             text = "\n".join(f"{name}: {value}" for name, value in kept.items()) + f"\n\n{result}"
         at = self.add(f"tool {call.tool} #", text)
         said = "\n".join([call.tool, *(f"{name}: {value}" for name, value in call.values), result])
-        failed = failed or rules.FAILED.search(result) is not None
+        failed = failed or rules.reports_failure(result)
         self.answered = [*self.answered, rules.AnsweredCall(call.tool, said, at, failed)]
 
     def add_user(self, text: str) -> None:
@@ -281,6 +286,12 @@ def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
         else:
             unchecked.append(UncheckedPart(own, claim.span, reason, False))
     documents = [*prepared.documents]
+    if len(documents) > _READ_WHOLE:
+        read = {*turn.before.given, *_nearest(claims, turn.before.texts)}
+        documents = [
+            document if at in read else Document(document.text, ())
+            for at, document in enumerate(documents)
+        ]
     for at in turn.before.given:
         corrections = [pair for by, *pair in turn.before.corrections if by > at]
         documents[at] = _as_given(documents[at], corrections)
@@ -290,6 +301,20 @@ def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
         known=tuple(call.text for call in turn.before.answered),
         problem=prepared.problem if claims or prepared.problem else NOTHING_ASSERTED,
     )  # fmt: skip
+
+
+def _nearest(claims: Sequence[Claim], texts: Sequence[str]) -> set[int]:
+    """Return the few texts that have most of the words of each claim; rare words count more."""
+    keys = [content_keys(text) for text in texts]
+    found: set[int] = set()
+    for claim in claims:
+        shares = [0.0] * len(texts)
+        for key in content_keys(f"{claim.text} {claim.read_as or ''}"):
+            having = [at for at, known in enumerate(keys) if key in known]
+            for at in having:
+                shares[at] += math.log1p(len(texts) / len(having))
+        found.update(sorted(range(len(texts)), key=lambda at: (shares[at], at))[-_NEAREST:])
+    return found
 
 
 def _as_given(document: Document, corrections: Sequence[Sequence[str]]) -> Document:

@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
 from halldetect.facts.recogniser import MONTH, Fact, FactKind, find_facts
 from halldetect.findings.identifiers import Place, find_spelled
 from halldetect.reading.document import Span
+from halldetect.reading.memory import remembered
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, words
 from halldetect.report import Status
@@ -47,8 +47,6 @@ _DATE = re.compile(
 _MAX_TERMS = 40  # among more numbers, any sum is likely
 _MAX_VALUE = 120
 _RELATIVE = "relative"
-# Texts whose values are kept: each turn has all tool results before it as sources.
-_KEPT = 1024
 
 
 def is_text(value: Any) -> bool:
@@ -98,7 +96,7 @@ def _first(
     return next(((at, span) for at, span in found if span is not None), None)
 
 
-@lru_cache(maxsize=_KEPT)
+@remembered(1024, long=32)
 def _dates(text: str) -> dict[str, Span]:
     """Return the places of dates, by "2026-05-04" or by month and day, "5 4"."""
     found: dict[str, Span] = {}
@@ -120,7 +118,7 @@ def _amount(fact: Fact) -> float:
     return float(plain) if _NUMBER.fullmatch(plain) else math.nan  # equal to no number
 
 
-@lru_cache(maxsize=_KEPT)
+@remembered(1024, long=32)
 def _amounts(text: str) -> dict[float, Span]:
     found = {_amount(fact): Span(fact.start, fact.end) for fact in find_facts(text)}
     return {number: span for number, span in found.items() if number == number}
@@ -189,13 +187,21 @@ _PASSES = re.compile(
     r"(?i)\b(?:tests?|checks?|suite|build|linter)\b.{0,40}\b(?:pass|succeed|green\b|clean\b)"
 )
 _NEGATION = re.compile(r"\b(?:not|never|no|failed|could|cannot)\b", re.IGNORECASE)
-FAILED = re.compile(
+_FAILED = re.compile(
     r'"(?:errors?|exception)"\s*:\s*(?!null|""|\[\]|false|0\b|\{\})|"(?:success|ok)"\s*:\s*false'
     r'|"(?:status|state|result)"\s*:\s*"(?:fail|error|reject|den|declin|not.found|invalid|abort)'
     r"|^\s*(?:error|traceback|fatal|exception)\b|\bexit (?:code|status):? [1-9]"
     r"|\b[1-9]\d* (?:failed|errors?)\b|^FAILED\b|\bcommand not found\b",
     re.IGNORECASE | re.MULTILINE,
 )
+
+
+@remembered(1024, long=32)
+def reports_failure(result: str) -> bool:
+    """Return True if the result of a tool says that the call failed."""
+    return _FAILED.search(result) is not None
+
+
 _PENDING = re.compile(r"\b(?:pending|queued|waiting|in progress|partial)", re.IGNORECASE)
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from halldetect.reading.document import Span
+from halldetect.reading.memory import remembered
 
 Place = tuple[int, Span]  # a document, and a span in it
 
@@ -30,8 +30,6 @@ _IDENTIFIER = re.compile(
 )
 _AROUND = re.compile(r"^(?:https?://)?(?:www\.)?|/?(?:\(\))?$", re.IGNORECASE)
 _NOT_ALNUM = re.compile(r"[\W_]+")
-# Short texts are kept: each turn of a conversation has all tool results before it as sources.
-_SHORT = 8_000
 
 
 def identifiers(text: str) -> list[str]:
@@ -50,7 +48,7 @@ def find_spelled(name: str, texts: Sequence[str]) -> Place | None:
     letters = _squeezed(_AROUND.sub("", name))
     pattern: re.Pattern[str] | None = None
     for at, text in enumerate(texts):
-        if letters not in (_squeezed if len(text) <= _SHORT else _squeezed_long)(text):
+        if letters not in _squeezed(text):
             continue
         if pattern is None:
             spelled = r"[\W_]*".join(map(re.escape, letters))
@@ -60,9 +58,6 @@ def find_spelled(name: str, texts: Sequence[str]) -> Place | None:
     return None
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024, long=32)
 def _squeezed(text: str) -> str:
     return _NOT_ALNUM.sub("", text).lower()
-
-
-_squeezed_long = lru_cache(maxsize=8)(_squeezed.__wrapped__)

@@ -71,7 +71,7 @@ def mark_wrong_words(
         reports = list(item.reports)
         failing = [(at, report) for at, report in enumerate(reports) if report.failing]
         texts = [document.text for document in item.documents if failing]
-        known = content_keys("\n".join([*texts, item.question]))
+        known = frozenset[str]().union(*map(content_keys, (*texts, item.question)))
         for at, report in failing:
             # Every word of a translation is new.
             found = report.wrong if item.is_translated(at) else _wrong(report, known)

@@ -95,7 +95,7 @@ class FittedTask:
     def _windows(self, spans: Iterable[Sequence[Span]], *, page: bool) -> list[tuple[Window, int]]:
         """Return a window, and its tokens, for each span of each document."""
         return [
-            (Window(source.document.readable(span), index, span, page), count)
+            (Window(source.texts[span], index, span, page), count)
             for index, (source, parts) in enumerate(zip(self._sources, spans, strict=True))
             for span, count in zip(parts, source.count(parts), strict=True)
         ]

@@ -44,11 +44,13 @@ class CountedDocument:
         self.document = document
         self._verifier = verifier
         self._counts: dict[Span, int] = {}
+        self.texts: dict[Span, str] = {}
 
     def count(self, spans: Sequence[Span]) -> list[int]:
         """Return the number of tokens of each span, without special tokens."""
         new = [span for span in dict.fromkeys(spans) if span not in self._counts]
-        counts = self._verifier.count_tokens(list(map(self.document.readable, new)))
+        self.texts |= {span: self.document.readable(span) for span in new}
+        counts = self._verifier.count_tokens([self.texts[span] for span in new])
         self._counts.update(zip(new, counts, strict=True))
         return [self._counts[span] for span in spans]
 
