@@ -44,7 +44,7 @@ from halldetect.scoring import response_score
 # The source of a turn that begins a conversation.
 _NOTHING = [{"id": "nothing before", "text": "Nothing was said before."}]
 # In a conversation with more texts than the first number, a claim is judged by this many of them.
-_READ_WHOLE, _NEAREST = 24, 4
+_READ_WHOLE, _NEAREST = 24, 3
 _WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.FAITHFUL, Verdict.ABSTAINED)
 
 
@@ -138,6 +138,9 @@ class _Before:
         self.counts = Counter({"document ": 0 if first.document_names else len(self.texts)})
         self.index = -1  # of the message that is read
         self.places = [self.index for _ in self.texts]
+        self.values = rules.KnownValues()
+        for text in self.texts:
+            self.values.add(text)
         self.calls: dict[str, Call] = {}
         self.answered: list[rules.AnsweredCall] = []
         self.given: list[int] = []
@@ -150,6 +153,7 @@ class _Before:
         self.counts[kind] += 1
         self.names = [*self.names, f"{kind}{self.counts[kind]}"]
         self.texts = [*self.texts, text]
+        self.values.add(text)
         self.places = [*self.places, self.index]
         return len(self.texts) - 1
 
@@ -175,7 +179,7 @@ class _Before:
             for name, value in call.values
             if name.lower() not in rules.SEARCH_KEYS and not rules.is_text(value)
             if (kind := rules.value_kind(call.tool, name, value)) is None
-            or rules.find_value(kind, value, self.texts)
+            or self.values.find(kind, value)
         }
         text = result
         if kept and result.lstrip().startswith(("{", "[")):  # read as records, one after another
@@ -218,7 +222,7 @@ class _Before:
 
     def settled(self, claim: ClaimReport, kind: str, value: Any) -> ClaimReport:
         """Settle a value of a tool call by its occurrence before the call."""
-        place = rules.find_value(kind, value, self.texts)
+        place = self.values.find(kind, value)
         if place is None:
             reason = f"invented: this {kind} occurs in nothing before the call"
             return _invented(claim, str(value), reason)

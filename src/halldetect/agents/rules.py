@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -71,31 +71,6 @@ def value_kind(tool: str, key: str, value: Any) -> str | None:
     return None if kind == "path" and _CREATES.search(tool) else kind
 
 
-def find_value(kind: str, value: Any, documents: Sequence[str]) -> Place | None:
-    """Return the place where a value occurs, in any usual notation; None if it is invented.
-
-    A date may follow from "tomorrow", and an amount from two others.
-    """
-    text = str(value).strip()
-    if kind == "date":
-        month, day = int(text[5:7]), int(text[8:10])
-        keys = text[:10], f"{month} {day}", _RELATIVE
-        places = (_first(key, _dates, documents) for key in keys)
-        return next(filter(None, places), None)
-    if kind == "amount":
-        return _find_amount(float(text.replace(",", "")), documents)
-    # A listing has the names of files without their folder.
-    return find_spelled(text.split("/")[-1] if kind == "path" else text, documents)
-
-
-def _first(
-    key: Any, index: Callable[[str], Mapping[Any, Span]], documents: Sequence[str]
-) -> Place | None:
-    """Return the first document whose index has a key, and the place in it."""
-    found = ((at, index(text).get(key)) for at, text in enumerate(documents))
-    return next(((at, span) for at, span in found if span is not None), None)
-
-
 @remembered(1024, long=32)
 def _dates(text: str) -> dict[str, Span]:
     """Return the places of dates, by "2026-05-04" or by month and day, "5 4"."""
@@ -124,18 +99,45 @@ def _amounts(text: str) -> dict[float, Span]:
     return {number: span for number, span in found.items() if number == number}
 
 
-def _find_amount(value: float, documents: Sequence[str]) -> Place | None:
-    if place := _first(value, _amounts, documents):
-        return place
-    terms: dict[float, Place] = {}
-    for at, text in enumerate(documents):
-        terms = {number: (at, span) for number, span in _amounts(text).items()} | terms
-        if len(terms) > _MAX_TERMS:
-            return None
-    for one, two in combinations(terms, 2):
-        if any(abs(made - value) < 0.005 for made in (one + two, abs(one - two), one * two)):
-            return terms[two]
-    return None
+class KnownValues:
+    """The texts before a tool call, and the places of their dates and amounts."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._dates: dict[str, Place] = {}
+        self._amounts: dict[float, Place] = {}
+
+    def add(self, text: str) -> None:
+        """Add the next text."""
+        at = len(self._texts)
+        self._texts.append(text)
+        for key, span in _dates(text).items():
+            self._dates.setdefault(key, (at, span))
+        for number, span in _amounts(text).items():
+            self._amounts.setdefault(number, (at, span))
+
+    def find(self, kind: str, value: Any) -> Place | None:
+        """Return the place where a value occurs, in any usual notation; None if it is invented.
+
+        A date may follow from "tomorrow", and an amount from two others.
+        """
+        text = str(value).strip()
+        if kind == "date":
+            keys = text[:10], f"{int(text[5:7])} {int(text[8:10])}", _RELATIVE
+            return next((self._dates[key] for key in keys if key in self._dates), None)
+        if kind == "amount":
+            return self._find_amount(float(text.replace(",", "")))
+        # A listing has the names of files without their folder.
+        return find_spelled(text.split("/")[-1] if kind == "path" else text, self._texts)
+
+    def _find_amount(self, value: float) -> Place | None:
+        terms = self._amounts
+        if value in terms or len(terms) > _MAX_TERMS:
+            return terms.get(value)
+        for one, two in combinations(terms, 2):
+            if any(abs(made - value) < 0.005 for made in (one + two, abs(one - two), one * two)):
+                return terms[two]
+        return None
 
 
 # Actions of the agent
