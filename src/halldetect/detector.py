@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -237,12 +237,8 @@ class Detector:
 
         Raises InputError for anything that is not text, ModelError if a model cannot be loaded.
         """
-        item = Prepared(clean_pair(Pair(source, response, question)))
-        (report,) = self.finish(self._prepare([item]))
-        if words and not self.configuration.paper and not report.languages:
-            (report,) = find_words([report], self.verifier, self.calibration)
-        if missing and not report.languages:
-            report = find_missing(report, self.verifier)
+        pair = Pair(source, response, question, missing=missing, words=words)
+        (report,) = self._search([pair], self.finish(self._prepare([Prepared(clean_pair(pair))])))
         if threshold is not None:
             report = report.rethreshold(threshold_value(threshold, self.verifier.description))
         return report
@@ -271,10 +267,28 @@ class Detector:
             indexed = enumerate(block, len(reports))
             rest = [clean(item, at) for at, item in indexed if not isinstance(item, Conversation)]
             made = iter(self.finish(self._prepare(rest), observe=observe))
-            reports += [
+            found = [
                 self._merged(item) if isinstance(item, Conversation) else next(made)
                 for item in block
             ]
+            reports += self._search(block, found)
+        return reports
+
+    def _search(self, pairs: Sequence[AnyPair], reports: list[Report]) -> list[Report]:
+        """Add wrong words by removal and missing statements to the reports of pairs that ask."""
+
+        def asking(name: str) -> list[int]:
+            asked = (at for at, pair in enumerate(pairs) if getattr(pair, name, False))
+            return [at for at in asked if not reports[at].languages]
+
+        advance = None if self._progress is None else partial(self._progress, "facts")
+        if (places := asking("words")) and not self.configuration.paper:
+            some = [reports[at] for at in places]
+            found = find_words(some, self.verifier, self.calibration, advance)
+            for at, report in zip(places, found, strict=True):
+                reports[at] = report
+        for at in asking("missing"):
+            reports[at] = find_missing(reports[at], self.verifier, advance)
         return reports
 
     def check_conversation(

@@ -6,7 +6,7 @@ found are searched, and only when asked: a claim costs up to twelve questions to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -26,7 +26,10 @@ _MOST = 12
 
 
 def find_words(
-    reports: Sequence[Report], verifier: Verifier, calibration: Calibration
+    reports: Sequence[Report],
+    verifier: Verifier,
+    calibration: Calibration,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Report]:
     """Return reports with `wrong` of the failing claims filled by removal, judged together."""
     edits = [dict(_edits(report)) for report in reports]
@@ -40,7 +43,7 @@ def find_words(
     ]
     # A page is read again for each statement, unless the verifier reads it once for all.
     kind = None if getattr(verifier, "reads_whole_sources", False) else Kind.SHORT
-    judged = verify(verifier, tasks, calibration.is_enough, kind=kind)
+    judged = verify(verifier, tasks, calibration.is_enough, progress, kind=kind)
     results = []
     for report, by_claim, task, answers in zip(reports, edits, tasks, judged, strict=True):
         fitted = calibration.for_response(len(report.claims))
