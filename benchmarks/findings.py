@@ -230,11 +230,12 @@ def words(options: argparse.Namespace) -> dict[str, Any]:
         found = [item for part in run(compared, [options] * len(parts), parts) for item in part]
     flagged = [seconds for *_, counts, seconds in found if counts["claims"][1]]
     facts, check, removal = map(sum, zip(*flagged, strict=True)) if flagged else (0.0, 1.0, 0.0)
+    _, checked, searched = map(sum, zip(*(item[-1] for item in found), strict=True))
     figures: dict[str, Any] = {
         "responses": len(found), "marked": sum(bool(row.spans) for row in rows),
         "flagged": len(flagged), "facts_share": round(facts / (check - facts), 4),
         "removal_share": round(removal / check, 4),
-        "removal_ratio": round(1 + sum(item[3][2] for item in found) / sum(item[3][1] for item in found), 2),
+        "removal_ratio": round(1 + searched / checked, 2),
     }  # fmt: skip
     for way in found[0][2]:
         figures[way] = dict(figures_of(found, way))

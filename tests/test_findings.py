@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector, Report
-from halldetect.findings.identifiers import identifiers, invented
-from halldetect.findings.verbatim import VerbatimSource
+from halldetect.findings.verbatim import VerbatimSource, identifiers, invented
 from halldetect.findings.wrong_words import new_words
 from halldetect.reading.overlap import content_keys
 from halldetect.render.html import html

@@ -276,19 +276,13 @@ class Detector:
 
     def _search(self, pairs: Sequence[AnyPair], reports: list[Report]) -> list[Report]:
         """Add wrong words by removal and missing statements to the reports of pairs that ask."""
-
-        def asking(name: str) -> list[int]:
-            asked = (at for at, pair in enumerate(pairs) if getattr(pair, name, False))
-            return [at for at in asked if not reports[at].languages]
-
         advance = None if self._progress is None else partial(self._progress, "facts")
-        if (places := asking("words")) and not self.configuration.paper:
-            some = [reports[at] for at in places]
-            found = find_words(some, self.verifier, self.calibration, advance)
-            for at, report in zip(places, found, strict=True):
-                reports[at] = report
-        for at in asking("missing"):
-            reports[at] = find_missing(reports[at], self.verifier, advance)
+        for at, (pair, report) in enumerate(zip(pairs, reports, strict=True)):
+            if report.languages or not isinstance(pair, Pair):
+                continue
+            if pair.words and not self.configuration.paper:
+                (report,) = find_words([report], self.verifier, self.calibration, advance)
+            reports[at] = find_missing(report, self.verifier, advance) if pair.missing else report
         return reports
 
     def check_conversation(

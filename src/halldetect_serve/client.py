@@ -40,6 +40,8 @@ class Choices:
     verifier: str | None = None
     store: bool = False
     timeout_seconds: float | None = None
+    missing: bool = False
+    words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +99,10 @@ class Client:
         self._http.close()
 
     def check(
-        self,
-        source: Source,
-        response: str,
-        *,
-        question: str | None = None,
-        missing: bool = False,
-        words: bool = False,
-        choices: Choices = _OWN,
+        self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Checked:
-        """Check one response against its source; see `Detector.check`."""
-        body = _body(Pair(source, response, question, missing=missing, words=words), choices)
+        """Check one response against its source; a short answer is judged with its question."""
+        body = _body(Pair(source, response, question), choices)
         return _checked(self._send("POST", "/v1/check", body))
 
     def repair(
@@ -187,8 +182,7 @@ def _body(pair: Pair, choices: Choices) -> dict[str, Any]:
 
 def _item(pair: Pair) -> dict[str, Any]:
     source = pair.source if isinstance(pair.source, (str, Mapping)) else list(pair.source)
-    asked = {name: True for name in ("missing", "words") if getattr(pair, name)}
-    return {"source": source, "response": pair.response, "question": pair.question, **asked}
+    return {"source": source, "response": pair.response, "question": pair.question}
 
 
 def _checked(answer: dict[str, Any]) -> Checked:

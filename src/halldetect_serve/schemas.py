@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from datetime import date
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from halldetect.inputs import Conversation, Pair
 from halldetect.report import Report, Status, Verdict
@@ -45,6 +44,12 @@ class CheckOptions(_Request):
     timeout_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         default=None, description="Shorter than the service's own limit, if given."
     )
+    missing: bool = Field(
+        default=False, description="With a question: list what the response leaves unanswered."
+    )
+    words: bool = Field(
+        default=False, description="Ask the verifier for wrong words that no rule finds."
+    )
 
 
 class NamedDocument(_Request):
@@ -75,30 +80,7 @@ class Item(_Request):
         return Pair(self.model_dump(include={"source"})["source"], self.response, self.question)
 
 
-class CheckItem(Item):
-    """One response and its source, and what to look for besides."""
-
-    missing: bool = Field(
-        default=False,
-        description="With a question: also list what the source answers and the response does not.",
-    )
-    words: bool = Field(
-        default=False,
-        description="Mark wrong words also where no rule finds them; asks the verifier more.",
-    )
-
-    @model_validator(mode="after")
-    def _needs_question(self) -> Self:
-        if self.missing and not self.question:
-            raise ValueError("missing needs a question")
-        return self
-
-    def pair(self) -> Pair:
-        """Return the texts and what to look for as the detector takes them."""
-        return replace(super().pair(), missing=self.missing, words=self.words)
-
-
-class CheckRequest(CheckItem, CheckOptions):
+class CheckRequest(Item, CheckOptions):
     """One response and its source."""
 
     include: list[Form] = Field(
@@ -113,7 +95,8 @@ class CheckRequest(CheckItem, CheckOptions):
     def pair(self) -> Pair:
         """Return the texts, or the conversation, as the detector takes them."""
         pair = super().pair()
-        return Conversation(**asdict(pair)) if self.conversation else pair
+        kind = Conversation if self.conversation else Pair
+        return kind(pair.source, pair.response, pair.question)
 
 
 _NEVER_STORED: Any = Field(
@@ -142,7 +125,7 @@ class CompareRequest(CheckOptions):
 class BatchRequest(CheckOptions):
     """Many responses, each with its source, checked with the same options."""
 
-    items: Annotated[list[CheckItem], Field(min_length=1, max_length=1000)]
+    items: Annotated[list[Item], Field(min_length=1, max_length=1000)]
 
 
 def _whole(value: object) -> object:

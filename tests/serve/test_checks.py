@@ -77,8 +77,9 @@ def test_missing_statements_and_wrong_words(client: httpx.Client) -> None:
     assert (found.missing, found.claims) == (wanted.missing, wanted.claims)
     assert [item.text for item in found.missing] == [toll]
     assert "Not in the response" in json.dumps(body["view"], ensure_ascii=False)
-    batch = client.post("/v1/check/batch", json={"items": [asked, more]}).json()["results"]
-    assert [report_in(result).missing for result in batch] == [(), found.missing]
+    items = {"items": [asked, {**asked, "response": toll}], "missing": True}
+    batch = client.post("/v1/check/batch", json=items).json()["results"]
+    assert [report_in(result).missing for result in batch] == [found.missing, ()]
     streamed = events(client.post("/v1/check/stream", json=more).text)
     assert report_in(streamed[-1][1]).missing == found.missing
     empty = client.post("/v1/check", json={**more, "source": "", "response": ""}).json()

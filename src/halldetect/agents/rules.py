@@ -6,15 +6,15 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
 from halldetect.facts.recogniser import MONTH, Fact, FactKind, find_facts
-from halldetect.findings.identifiers import Place, find_spelled
+from halldetect.findings.verbatim import Place, find_spelled
 from halldetect.reading.document import Span
-from halldetect.reading.memory import remembered
 from halldetect.reading.sentences import sentences
-from halldetect.reading.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, words
+from halldetect.reading.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, remembered, words
 from halldetect.report import Status
 
 # Values in tool calls
@@ -71,7 +71,7 @@ def value_kind(tool: str, key: str, value: Any) -> str | None:
     return None if kind == "path" and _CREATES.search(tool) else kind
 
 
-@remembered(1024, long=32)
+@lru_cache(maxsize=512)
 def _dates(text: str) -> dict[str, Span]:
     """Return the places of dates, by "2026-05-04" or by month and day, "5 4"."""
     found: dict[str, Span] = {}
@@ -93,7 +93,7 @@ def _amount(fact: Fact) -> float:
     return float(plain) if _NUMBER.fullmatch(plain) else math.nan  # equal to no number
 
 
-@remembered(1024, long=32)
+@lru_cache(maxsize=512)
 def _amounts(text: str) -> dict[float, Span]:
     found = {_amount(fact): Span(fact.start, fact.end) for fact in find_facts(text)}
     return {number: span for number, span in found.items() if number == number}
@@ -198,7 +198,7 @@ _FAILED = re.compile(
 )
 
 
-@remembered(1024, long=32)
+@remembered(1024)
 def reports_failure(result: str) -> bool:
     """Return True if the result of a tool says that the call failed."""
     return _FAILED.search(result) is not None

@@ -17,8 +17,7 @@ from datetime import date
 from itertools import pairwise
 
 from halldetect.facts.recogniser import MONTH, ORDINALS, VALUES, unit_of
-from halldetect.reading.memory import remembered
-from halldetect.reading.words import FUNCTION_WORDS, MONTHS
+from halldetect.reading.words import FUNCTION_WORDS, MONTHS, remembered
 
 _WORDS = {word: int(value) for word, value in VALUES.items()} | {"zero": 0, "both": 2}
 _SCALES = {

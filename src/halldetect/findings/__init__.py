@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from halldetect.explanation.explain import Findings
-from halldetect.findings.identifiers import invented
 from halldetect.findings.numbers import check_numbers
-from halldetect.findings.verbatim import VerbatimSource, changed_words
+from halldetect.findings.verbatim import VerbatimSource, changed_words, invented
 from halldetect.findings.wrong_words import lowered
 from halldetect.protocols import Rule
 from halldetect.report import ErrorKind, QuotationReport, QuotationState, WrongWords

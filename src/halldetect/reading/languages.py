@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from halldetect.reading.memory import remembered
-from halldetect.reading.words import is_foreign, is_foreign_script, looks_english
+from halldetect.reading.words import is_foreign, is_foreign_script, looks_english, remembered
 
 ENGLISH = "en"
 # What `large` judges; docs/languages.md has the figures of those that were measured.

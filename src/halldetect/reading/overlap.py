@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from halldetect.reading.document import Document, Span
-from halldetect.reading.memory import remembered
-from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, Word, normalize, words
+from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, Word, normalize, remembered, words
 
 LETTERS = 5
 _SHORT = 4_000  # the places of words in shorter texts are kept

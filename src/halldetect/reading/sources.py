@@ -16,11 +16,11 @@ from string import ascii_lowercase, ascii_uppercase
 from halldetect.reading.document import Block, Document, Span, TrackedText
 from halldetect.reading.html_page import STRUCK
 from halldetect.reading.markdown import read_blocks
-from halldetect.reading.memory import remembered
 from halldetect.reading.normalise import is_plain, normalised
 from halldetect.reading.references import begins_with_pronoun
 from halldetect.reading.sentences import lines, sentences, trimmed
 from halldetect.reading.structured import Statement, read_records, row_text
+from halldetect.reading.words import remembered
 
 Area = tuple[Span, list[Statement]]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cache, lru_cache, wraps
+from typing import NamedTuple, TypeVar
 
-from halldetect.reading.memory import remembered
+Found = TypeVar("Found")
 
 # Vowel signs of Arabic, Indic and Thai letters, which are not letters themselves.
 MARKS = (
@@ -138,6 +139,21 @@ FOREIGN = frozenset(
     " jest nie się że są je byl byla ke ale bir bu için ile olarak yang di dan untuk "
     "dengan adalah dari și este cu pe az egy és hogy nem ja oli ei että".split()
 )
+
+
+def remembered(
+    texts: int, longest: int = 4_000
+) -> Callable[[Callable[[str], Found]], Callable[[str], Found]]:
+    """Decorate a function of a text: keep what it found in the last short texts.
+
+    Each turn of a conversation has all tool results before it as sources.
+    """
+
+    def decorate(function: Callable[[str], Found]) -> Callable[[str], Found]:
+        kept = lru_cache(texts)(function)
+        return wraps(kept)(lambda text: (kept if len(text) <= longest else function)(text))
+
+    return decorate
 
 
 class Word(NamedTuple):

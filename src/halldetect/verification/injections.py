@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from halldetect.reading.memory import remembered
+from halldetect.reading.words import remembered
 
 # A question to the judge, with the answer that it suggests.
 _QUESTION = (
