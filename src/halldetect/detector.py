@@ -238,7 +238,8 @@ class Detector:
         Raises InputError for anything that is not text, ModelError if a model cannot be loaded.
         """
         pair = Pair(source, response, question, missing=missing, words=words)
-        (report,) = self._search([pair], self.finish(self._prepare([Prepared(clean_pair(pair))])))
+        clean_pair(pair)  # raises the error
+        (report,) = self.check_many([pair])
         if threshold is not None:
             report = report.rethreshold(threshold_value(threshold, self.verifier.description))
         return report
@@ -261,28 +262,21 @@ class Detector:
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
             kind = type(pairs).__name__
             raise InputError(f"check_many takes pairs of source and response, not {kind}")
+        advance = None if self._progress is None else partial(self._progress, "facts")
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
             indexed = enumerate(block, len(reports))
             rest = [clean(item, at) for at, item in indexed if not isinstance(item, Conversation)]
             made = iter(self.finish(self._prepare(rest), observe=observe))
-            found = [
-                self._merged(item) if isinstance(item, Conversation) else next(made)
-                for item in block
-            ]
-            reports += self._search(block, found)
-        return reports
-
-    def _search(self, pairs: Sequence[AnyPair], reports: list[Report]) -> list[Report]:
-        """Add wrong words by removal and missing statements to the reports of pairs that ask."""
-        advance = None if self._progress is None else partial(self._progress, "facts")
-        for at, (pair, report) in enumerate(zip(pairs, reports, strict=True)):
-            if report.languages or not isinstance(pair, Pair):
-                continue
-            if pair.words and not self.configuration.paper:
-                (report,) = find_words([report], self.verifier, self.calibration, advance)
-            reports[at] = find_missing(report, self.verifier, advance) if pair.missing else report
+            for item in block:
+                report = self._merged(item) if isinstance(item, Conversation) else next(made)
+                if isinstance(item, Pair) and not report.languages:
+                    if item.words and not self.configuration.paper:
+                        (report,) = find_words([report], self.verifier, self.calibration, advance)
+                    if item.missing:
+                        report = find_missing(report, self.verifier, advance)
+                reports.append(report)
         return reports
 
     def check_conversation(
