@@ -12,7 +12,9 @@ test parts of RAGTruth or, with `--train`, on its training half: whole sentences
 claim, the failing claims, their wrong words by rule (the whole claim if there are none), and those
 found by removal too; `removal_or_claim` takes whole claims for words that are only guessed,
 `removal_low` fewer claims. Intervals of F1 are from bootstrap samples of the sources. `facts_share`
-is the processor time of all findings of a default check over the rest, on flagged responses.
+is the processor time of all findings of a default check over the rest, `removal_share` that of the
+search by removal over the check, both on flagged responses; `removal_ratio` is the time of a check
+with that search over the time without it, on all responses.
 `--jobs` is the number of processes. Options of the verifier: `benchmarks.verifiers`. Writes
 benchmarks/results/findings.json; no text.
 """
@@ -225,10 +227,12 @@ def words(options: argparse.Namespace) -> dict[str, Any]:
         found = [item for part in run(compared, [options] * len(parts), parts) for item in part]
     flagged = [seconds for *_, counts, seconds in found if counts["claims"][1]]
     facts, check, removal = map(sum, zip(*flagged, strict=True)) if flagged else (0.0, 1.0, 0.0)
+    _, checked, searched = map(sum, zip(*(item[-1] for item in found), strict=True))
     figures: dict[str, Any] = {
         "responses": len(found), "marked": sum(bool(row.spans) for row in rows),
         "flagged": len(flagged), "facts_share": round(facts / (check - facts), 4),
         "removal_share": round(removal / check, 4),
+        "removal_ratio": round(1 + searched / checked, 2),
     }  # fmt: skip
     for way in found[0][2]:
         figures[way] = dict(figures_of(found, way))

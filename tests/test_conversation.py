@@ -318,6 +318,45 @@ def test_content_that_cannot_be_read_is_listed() -> None:
     assert found.to_dict()["unread"] == [first, second]
 
 
+def test_call_of_the_older_form_of_openai() -> None:
+    call = {"name": "cancel_order", "arguments": '{"order_id": "9999"}'}
+    asked = [user("Cancel order 4417."), {"role": "assistant", "function_call": call}]
+    assert "invented" in str(only(last(*asked)).reason)
+    answer = {"role": "function", "name": "cancel_order", "content": '{"state": "cancelled"}'}
+    assert last(*asked, answer, said("I have cancelled the order.")).ok
+
+
+def test_documents_and_search_results_of_anthropic() -> None:
+    texts = [{"type": "text", "text": "Ants walk."}]
+    parts = [
+        {"type": "document", "source": {"type": "text", "data": "Bees fly."}},
+        {"type": "document", "source": {"type": "content", "content": texts}},
+        {"type": "search_result", "source": "https://a.example", "content": [*texts, 3]},
+        {"type": "document", "source": {"type": "base64", "data": "JVBE"}},
+    ]
+    report = last({"role": "user", "content": parts}, said("Ants walk far."))
+    assert report.documents == ("Bees fly.", "Ants walk.", "Ants walk.")
+    assert report.provenance.notes[-1] == "not read: messages[0].content[3]: document"
+
+
+def test_system_text_of_a_request_is_read() -> None:
+    request = {"system": "The shop closes at noon.", "messages": [user("When?"), said("At noon.")]}
+    messages = read_transcript(json.dumps(request))
+    assert messages[0] == {"role": "system", "content": "The shop closes at noon."}
+    with pytest.raises(InputError, match="nested too deeply"):
+        read_transcript("[" * 100_000)
+
+
+@pytest.mark.parametrize("results", [30])
+def test_far_texts_of_a_long_conversation_are_not_read(results: int) -> None:
+    messages = long_conversation(results)
+    asked = said("Order 4003 was sent to Lena 4003, and order 4999 to nobody.")
+    report = last(*messages, asked)
+    assert len(report.documents) == results + 1
+    assert {claim.proof.document for claim in report.claims if claim.proof} <= {4}
+    assert only(last(*messages, said("The code is QX81LT."))).reason is not None
+
+
 @pytest.mark.parametrize(
     ("messages", "error"),
     [
@@ -451,7 +490,10 @@ def test_suite_is_complete() -> None:
 
 
 def test_tool_results_are_read_once_for_all_turns() -> None:
-    kept = (sources._read_visible, overlap._content_words, quantities._quantities)
+    kept = [
+        read.__wrapped__
+        for read in (sources.read_source, overlap.content_words, quantities._quantities)
+    ]
     for cache in kept:
         cache.cache_clear()
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector, Report
-from halldetect.findings.verbatim import VerbatimSource, identifiers
+from halldetect.findings.verbatim import VerbatimSource, identifiers, invented
 from halldetect.findings.wrong_words import new_words
 from halldetect.reading.overlap import content_keys
 from halldetect.render.html import html
@@ -152,7 +152,9 @@ def test_suite_of_quotations_by_rule_alone() -> None:
             "Open conf/app.yaml; error E-4711 means MAX_SIZE.",
             ["conf/app.yaml", "E-4711", "MAX_SIZE"],
         ),
+        ("Order number 774410 is paper 10.5555/jar.2023.04.", ["774410", "10.5555/jar.2023.04"]),
         ("Plain words, e.g. U.S. and 3.5 or I/O.", []),
+        ("COVID-19 cost 25500 euros and 100GB at 10AM-12PM.", []),
         ("", []),
     ],
 )
@@ -161,9 +163,13 @@ def test_identifiers(text: str, found: list[str]) -> None:
 
 
 def test_identifiers_in_another_spelling_are_known() -> None:
-    known = VerbatimSource(["Use the XR 5000 and `read_rows`. See www.a.example."])
-    assert known.invented("The XR-5000 has read_rows() at https://a.example/.") == []
-    assert known.invented("Use read_cells().") == ["read_cells()"]
+    known = [
+        "Use the XR 5000 and `read_rows`. See www.a.example.",
+        "错误E-4711表示。 The QX81LTs fly.",
+    ]
+    assert invented("The XR-5000 has read_rows() at https://a.example/.", known) == []
+    assert invented("Error E4711 stops the QX81LT.", known) == []
+    assert invented("Use read_cells() of the XR-500.", known) == ["read_cells()", "XR-500"]
 
 
 def test_an_invented_identifier_is_wrong_whatever_the_verifier_says() -> None:
@@ -307,7 +313,7 @@ def test_a_rule_that_fails_leaves_a_note() -> None:
 
 
 def test_a_word_left_out_of_a_quotation_is_shown() -> None:
-    source = VerbatimSource(['Mayor Ane Holt said: "We will not close the old school."'], [])
+    source = VerbatimSource(['Mayor Ane Holt said: "We will not close the old school."'])
     (found,) = source.quotations('Ane Holt said "We will close the old school."')
     assert found.state == "changed"
     assert found.source_words == "We will not close the old school"
@@ -401,6 +407,6 @@ def test_the_command_line_searches_words(capsys: pytest.CaptureFixture[str]) -> 
 def test_suite_of_identifiers_by_rule_alone() -> None:
     for line in (ROOT / "tests/data/identifiers.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
-        source = VerbatimSource([entry["source"]])
-        assert [source.invented(text) for text in entry["true"]] == [[], []]
-        assert all(source.invented(text) for text in entry["false"])
+        source = [entry["source"]]
+        assert [invented(text, source) for text in entry["true"]] == [[], []]
+        assert all(invented(text, source) for text in entry["false"])

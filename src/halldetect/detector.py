@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -219,12 +219,9 @@ class Detector:
 
         Raises InputError for anything that is not text, ModelError if a model cannot be loaded.
         """
-        item = Prepared(clean_pair(Pair(source, response, question)))
-        (report,) = self.finish(self._prepare([item]))
-        if words and not self.configuration.paper and not report.languages:
-            (report,) = find_words([report], self.verifier, self.calibration)
-        if missing and not report.languages:
-            report = find_missing(report, self.verifier)
+        pair = Pair(source, response, question, missing=missing, words=words)
+        clean_pair(pair)  # raises the error
+        (report,) = self.check_many([pair])
         if threshold is not None:
             report = report.rethreshold(threshold_value(threshold, self.verifier.description))
         return report
@@ -247,16 +244,21 @@ class Detector:
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
             kind = type(pairs).__name__
             raise InputError(f"check_many takes pairs of source and response, not {kind}")
+        advance = None if self._progress is None else partial(self._progress, "facts")
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
             indexed = enumerate(block, len(reports))
             rest = [clean(item, at) for at, item in indexed if not isinstance(item, Conversation)]
             made = iter(self.finish(self._prepare(rest), observe=observe))
-            reports += [
-                self._merged(item) if isinstance(item, Conversation) else next(made)
-                for item in block
-            ]
+            for item in block:
+                report = self._merged(item) if isinstance(item, Conversation) else next(made)
+                if isinstance(item, Pair) and not report.languages:
+                    if item.words and not self.configuration.paper:
+                        (report,) = find_words([report], self.verifier, self.calibration, advance)
+                    if item.missing:
+                        report = find_missing(report, self.verifier, advance)
+                reports.append(report)
         return reports
 
     def check_conversation(

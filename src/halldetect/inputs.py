@@ -37,12 +37,16 @@ class Pair:
         response: the text to check against the source.
         question: the question that the response answers; a short answer is judged with it.
         judge_from: where the part to judge begins; the text before it only resolves references.
+        missing: also list what the source answers and the response does not.
+        words: ask the verifier for the wrong words of failing claims where no rule finds them.
     """
 
     source: Source
     response: str
     question: str | None = None
     judge_from: int = field(default=0, kw_only=True)
+    missing: bool = field(default=False, kw_only=True)
+    words: bool = field(default=False, kw_only=True)
 
 
 class Conversation(Pair):

@@ -61,6 +61,7 @@ class Prepared:
     not_found: frozenset[int] = frozenset()  # claims for which no passage was retrieved
     # Of the response and of each document; empty if all are English or nothing else is read.
     languages: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()  # further texts whose identifiers are not invented
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)  # per phase
 
@@ -128,7 +129,7 @@ def refuse_language(prepared: Prepared, known: Languages) -> Prepared:
     pair = prepared.pair
     if known == (ENGLISH,):
         for name, texts in (("response", [pair.response]), ("source", pair.documents)):
-            if is_foreign("\n".join(texts)):
+            if is_foreign(*texts):
                 return replace(prepared, problem=f"the {name} {_NOT_ENGLISH}")
         return prepared
     found = detect_all(pair.response, pair.documents)

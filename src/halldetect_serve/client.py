@@ -40,6 +40,8 @@ class Choices:
     verifier: str | None = None
     store: bool = False
     timeout_seconds: float | None = None
+    missing: bool = False
+    words: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
@@ -155,7 +155,10 @@ def submit(
     configuration = resolve_options(context.settings.checks, options)
     limit = context.settings.limits.timeout
     timeout = min(limit, options.timeout_seconds or limit)
-    job = Job(configuration, tuple(pairs), watch, repair)
+    if options.missing and not all(pair.question for pair in pairs):
+        raise service_error("invalid_request", "missing: needs a question")
+    asked = [replace(pair, missing=options.missing, words=options.words) for pair in pairs]
+    job = Job(configuration, tuple(asked), watch, repair)
     return context.worker.submit(job, timeout)
 
 

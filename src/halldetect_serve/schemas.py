@@ -44,6 +44,12 @@ class CheckOptions(_Request):
     timeout_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         default=None, description="Shorter than the service's own limit, if given."
     )
+    missing: bool = Field(
+        default=False, description="With a question: list what the response leaves unanswered."
+    )
+    words: bool = Field(
+        default=False, description="Ask the verifier for wrong words that no rule finds."
+    )
 
 
 class NamedDocument(_Request):

@@ -51,6 +51,13 @@ def test_client(service: Reachable) -> None:
         assert caught.value.request_id
         many = client.check_many([Pair(SOURCE, RESPONSE), Pair(SOURCE, "")])
         assert [str(one.report.verdict) for one in many] == ["hallucinated", "uncheckable"]
+        toll = "Cars and lorries pay four euros of toll at weekends."
+        asks = Pair(toll, "The bridge opened in 1932.", "What is the toll?")
+        more = Choices(missing=True, words=True)
+        checked = client.check(toll, asks.response, question=asks.question, choices=more)
+        assert [item.text for item in checked.report.missing] == [toll]
+        (asked,) = client.check_many([asks], choices=more)
+        assert asked.report.missing == checked.report.missing
         assert client.models()["defaults"]["verifier"] == "embedded"
 
 

@@ -10,7 +10,7 @@ import httpx
 import jsonschema
 import pytest
 
-from halldetect import Report
+from halldetect import Detector, Report
 from halldetect.config import Configuration
 from halldetect.errors import ServiceError
 from halldetect.render import json_schema
@@ -28,6 +28,7 @@ from tests.support.api_requests import (
     shown,
     untimed,
 )
+from tests.support.fake_service import ObedientVerifier
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,29 @@ def test_conversation_gets_one_report(client: httpx.Client) -> None:
     assert report.response.startswith("[message 1]\nYour bridge")
     broken = client.post("/v1/check", json={**asked, "response": "[3]"}).json()
     assert report_in(broken).reason == "not a conversation: messages[0] must be an object, not int"
+
+
+def test_missing_statements_and_wrong_words(client: httpx.Client) -> None:
+    toll = "Cars and lorries pay four euros of toll at weekends."
+    asked = {"source": f"{SOURCE} {toll}", "response": "The bridge opened in 1932 after a strike."}
+    asked |= {"question": "What is the toll?"}
+    plain = report_in(client.post("/v1/check", json=asked).json())
+    more = {**asked, "missing": True, "words": True}
+    body = client.post("/v1/check", json={**more, "include": ["view"]}).json()
+    found = report_in(body)
+    detector = Detector(ObedientVerifier(), max_response=5000)
+    wanted = detector.check(**more)  # type: ignore[arg-type]
+    assert plain.missing == ()
+    assert (found.missing, found.claims) == (wanted.missing, wanted.claims)
+    assert [item.text for item in found.missing] == [toll]
+    assert "Not in the response" in json.dumps(body["view"], ensure_ascii=False)
+    items = {"items": [asked, {**asked, "response": toll}], "missing": True}
+    batch = client.post("/v1/check/batch", json=items).json()["results"]
+    assert [report_in(result).missing for result in batch] == [found.missing, ()]
+    streamed = events(client.post("/v1/check/stream", json=more).text)
+    assert report_in(streamed[-1][1]).missing == found.missing
+    empty = client.post("/v1/check", json={**more, "source": "", "response": ""}).json()
+    assert report_in(empty).missing == ()
 
 
 def test_other_forms(client: httpx.Client) -> None:
@@ -135,6 +159,8 @@ def test_verdicts_come_early(client: httpx.Client) -> None:
         (b'{"source": "x", "response": "y", "threshold": NaN}', "invalid_request", "threshold"),
         (b'{"source": "x", "response": "y", "threshold": 2}', "invalid_request", "threshold"),
         (b'{"source": "x", "response": "y", "timeout_seconds": 0}', "invalid_request", "timeout"),
+        (b'{"source": "x", "response": "y", "missing": true}', "invalid_request", "a question"),
+        (b'{"source": "x", "response": "y", "words": 1}', "invalid_request", "words"),
         (b'{"source": "x", "response": "y", "include": ["pdf"]}', "invalid_request", "include"),
         (b'{"source": "x", "response": "y", "extractor": "x"}', "invalid_request", "extractor"),
         (b'{"source": "x", "response": "y", "verifier": "hf:a/b"}', "unknown_model", "verifier"),

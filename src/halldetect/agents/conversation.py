@@ -8,6 +8,7 @@ have the form of OpenAI or Anthropic, or just a role and a text.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +23,9 @@ from halldetect.errors import InputError
 from halldetect.inputs import ASSERTS_NOTHING, NOTHING_ASSERTED, Pair, Source, clean_pair
 from halldetect.preparation import Prepared
 from halldetect.reading.assertions import no_assertion
+from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document, Span, UncheckedPart
+from halldetect.reading.overlap import content_keys
 from halldetect.reading.sentences import sentences
 from halldetect.report import (
     ClaimReport,
@@ -40,6 +43,8 @@ from halldetect.scoring import response_score
 
 # The source of a turn that begins a conversation.
 _NOTHING = [{"id": "nothing before", "text": "Nothing was said before."}]
+# In a conversation with more texts than the first number, a claim is judged by this many of them.
+_READ_WHOLE, _NEAREST = 24, 3
 _WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.FAITHFUL, Verdict.ABSTAINED)
 
 
@@ -133,6 +138,9 @@ class _Before:
         self.counts = Counter({"document ": 0 if first.document_names else len(self.texts)})
         self.index = -1  # of the message that is read
         self.places = [self.index for _ in self.texts]
+        self.values = rules.KnownValues()
+        for text in self.texts:
+            self.values.add(text)
         self.calls: dict[str, Call] = {}
         self.answered: list[rules.AnsweredCall] = []
         self.given: list[int] = []
@@ -145,6 +153,7 @@ class _Before:
         self.counts[kind] += 1
         self.names = [*self.names, f"{kind}{self.counts[kind]}"]
         self.texts = [*self.texts, text]
+        self.values.add(text)
         self.places = [*self.places, self.index]
         return len(self.texts) - 1
 
@@ -170,7 +179,7 @@ class _Before:
             for name, value in call.values
             if name.lower() not in rules.SEARCH_KEYS and not rules.is_text(value)
             if (kind := rules.value_kind(call.tool, name, value)) is None
-            or rules.find_value(kind, value, self.texts)
+            or self.values.find(kind, value)
         }
         text = result
         if kept and result.lstrip().startswith(("{", "[")):  # read as records, one after another
@@ -179,7 +188,7 @@ class _Before:
             text = "\n".join(f"{name}: {value}" for name, value in kept.items()) + f"\n\n{result}"
         at = self.add(f"tool {call.tool} #", text)
         said = "\n".join([call.tool, *(f"{name}: {value}" for name, value in call.values), result])
-        failed = failed or rules.FAILED.search(result) is not None
+        failed = failed or rules.reports_failure(result)
         self.answered = [*self.answered, rules.AnsweredCall(call.tool, said, at, failed)]
 
     def add_user(self, text: str) -> None:
@@ -213,7 +222,7 @@ class _Before:
 
     def settled(self, claim: ClaimReport, kind: str, value: Any) -> ClaimReport:
         """Settle a value of a tool call by its occurrence before the call."""
-        place = rules.find_value(kind, value, self.texts)
+        place = self.values.find(kind, value)
         if place is None:
             reason = f"invented: this {kind} occurs in nothing before the call"
             return _invented(claim, str(value), reason)
@@ -281,14 +290,35 @@ def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
         else:
             unchecked.append(UncheckedPart(own, claim.span, reason, False))
     documents = [*prepared.documents]
+    if len(documents) > _READ_WHOLE:
+        read = {*turn.before.given, *_nearest(claims, turn.before.texts)}
+        documents = [
+            document if at in read else Document(document.text, ())
+            for at, document in enumerate(documents)
+        ]
     for at in turn.before.given:
         corrections = [pair for by, *pair in turn.before.corrections if by > at]
         documents[at] = _as_given(documents[at], corrections)
     return replace(
         prepared, claims=tuple(claims), length=max(len(claims), 1), documents=tuple(documents),
         unchecked=tuple(sorted(unchecked, key=lambda part: part.span)),
+        known=tuple(call.text for call in turn.before.answered),
         problem=prepared.problem if claims or prepared.problem else NOTHING_ASSERTED,
     )  # fmt: skip
+
+
+def _nearest(claims: Sequence[Claim], texts: Sequence[str]) -> set[int]:
+    """Return the few texts that have most of the words of each claim; rare words count more."""
+    keys = [content_keys(text) for text in texts]
+    found: set[int] = set()
+    for claim in claims:
+        shares = [0.0] * len(texts)
+        for key in content_keys(f"{claim.text} {claim.read_as or ''}"):
+            having = [at for at, known in enumerate(keys) if key in known]
+            for at in having:
+                shares[at] += math.log1p(len(texts) / len(having))
+        found.update(sorted(range(len(texts)), key=lambda at: (shares[at], at))[-_NEAREST:])
+    return found
 
 
 def _as_given(document: Document, corrections: Sequence[Sequence[str]]) -> Document:
@@ -324,13 +354,17 @@ def settle(turn: Turn, report: Report) -> TurnReport:
 def _settled(before: _Before, report: Report, claim: ClaimReport) -> ClaimReport:
     """Return a claim with the finding of the rules, if it counts more than the verifier's."""
     own = claim.text if claim.span is None else claim.span.cut(report.response)
-    known = [*report.documents, *(call.text for call in before.answered)]
-    if invented := rules.find_invented(own, known):
-        return _invented(claim, invented, f"{invented} occurs in nothing before")
+    invented = [word.words for word in claim.wrong if word.kind == ErrorKind.IDENTIFIER]
+    if invented:
+        return replace(claim, reason=f"{', '.join(invented)} occurs in nothing before")
     said = "\n".join(report.documents[at] for at in before.given)
     since = max(before.given, default=0)
     finding = rules.find_action(rules.statement_in(own)[0], before.answered, said, since)
-    if finding is None and claim.status is Status.UNCHECKABLE and len(known) == len(before.given):
+    if (
+        finding is None
+        and claim.status is Status.UNCHECKABLE
+        and len(report.documents) == len(before.given)
+    ):
         finding = Status.UNSUPPORTED, "nothing before this turn says so", None
     # The user's words do not show what the agent did.
     given = claim.proof is not None and claim.proof.document in before.given

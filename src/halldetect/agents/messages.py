@@ -79,7 +79,7 @@ def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str,
         parts = [content] if isinstance(content, str) else content
         _require(parts, list, f"{place}.content", "text or a list of parts")
         yield from ((f"{place}.content[{at}]", part) for at, part in enumerate(parts))
-    calls = raw.get("tool_calls") or []
+    calls = raw.get("tool_calls") or [raw[name] for name in ("function_call",) if raw.get(name)]
     _require(calls, list, f"{place}.tool_calls", "a list")
     for at, call in enumerate(calls):
         where = f"{place}.tool_calls[{at}]"
@@ -94,7 +94,7 @@ def _add_part(message: Message, part: Any, place: str) -> None:
     part = {"text": part} if isinstance(part, str) else part
     _require(part, Mapping, place, "an object")
     kind = part.get("type", "text" if "text" in part else None)
-    source, name = part.get("source"), part.get("name")
+    name = part.get("name")
     if kind in _TEXT_PARTS:
         text = part.get("text", part.get("refusal"))
         _require(text, str, f"{place}.text", "text")
@@ -106,10 +106,22 @@ def _add_part(message: Message, part: Any, place: str) -> None:
     elif kind == "tool_result":
         text, failed = _result(message, part.get("content"), place), part.get("is_error") is True
         message.results.append((str(part.get("tool_use_id") or "tool"), text, failed))
-    elif kind == "document" and isinstance(source, Mapping) and source.get("type") == "text":
-        message.documents.append(str(source.get("data")))
+    elif kind in ("document", "search_result") and (text := _document(part)):
+        message.documents.append(text)
     elif kind not in _PRIVATE_PARTS:
         message.unread.append(f"{place}: {kind or ', '.join(map(str, part))}")
+
+
+def _document(part: Mapping[str, Any]) -> str:
+    """Return the text of a document or search result; empty if it has another form."""
+    source = part.get("source")
+    held = source if isinstance(source, Mapping) else part
+    content = held.get("data") if held.get("type") == "text" else held.get("content")
+    if isinstance(content, list):
+        content = "\n".join(
+            str(item.get("text", "")) for item in content if isinstance(item, Mapping)
+        )
+    return content if isinstance(content, str) else ""
 
 
 def _arguments(given: Any) -> Any:

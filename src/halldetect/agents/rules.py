@@ -10,14 +10,12 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from halldetect.facts.recogniser import Fact, FactKind, find_facts
+from halldetect.facts.recogniser import MONTH, Fact, FactKind, find_facts
+from halldetect.findings.verbatim import Place, find_spelled
 from halldetect.reading.document import Span
 from halldetect.reading.sentences import sentences
-from halldetect.reading.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, words
+from halldetect.reading.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, remembered, words
 from halldetect.report import Status
-
-Place = tuple[int, Span]  # a document, and a span in it
-
 
 # Values in tool calls
 
@@ -39,15 +37,16 @@ _SHAPES = {
     "path": r"[~.]{0,2}/?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.\w{1,5}|[~.]*(?:/[\w.@+-]+)+/?",
     "id": r"(?=(?:.*\d){2})(?=.*[A-Za-z])[\w#/.-]{5,60}|(?=(?:.*\d){6})[A-Z0-9 ]{8,40}",
 }
-_RELATIVE_DAY = re.compile(
-    rf"(?i)\b(?:to(?:day|morrow|night)|yesterday|next|last|coming|weekend|{'|'.join(WEEKDAYS)})\b"
+# Notations of a date, "4 May", "May 4", "4.5." or "5/4", and words from which one may follow.
+_DATE = re.compile(
+    rf"(?i)(\d{{4}}-\d\d-\d\d)|\b(\d\d?)(?:st|nd|rd|th)?(?: of)? ({MONTH})"
+    rf"|\b({MONTH}) (\d\d?)(?!\d)"
+    r"|\b(\d\d?)[./](\d\d?)\b|\b(?:to(?:day|morrow|night)|yesterday|next|last|coming|weekend|"
+    rf"{'|'.join(WEEKDAYS)})\b"
 )
 _MAX_TERMS = 40  # among more numbers, any sum is likely
 _MAX_VALUE = 120
-_IDENTIFIER = re.compile(
-    rf"{_ADDRESS}|\b10\.\d{{4,}}/\S+|(?<![\w.,])\d{{5,}}(?![\w.,]\d|\w)"
-    r"|\b(?=[\w-]*\d[\w-]*\d)(?=[\w-]*[A-Z])[A-Z\d][A-Z\d-]{4,}\b"
-)
+_RELATIVE = "relative"
 
 
 def is_text(value: Any) -> bool:
@@ -72,47 +71,21 @@ def value_kind(tool: str, key: str, value: Any) -> str | None:
     return None if kind == "path" and _CREATES.search(tool) else kind
 
 
-def find_value(kind: str, value: Any, documents: Sequence[str]) -> Place | None:
-    """Return the place where a value occurs, in any usual notation; None if it is invented.
-
-    A date may follow from "tomorrow", and an amount from two others.
-    """
-    text = str(value).strip()
-    if kind == "date":
-        return _search(_date_pattern(text), documents) or _search(_RELATIVE_DAY, documents)
-    if kind == "amount":
-        return _find_amount(float(text.replace(",", "")), documents)
-    # A listing has the names of files without their folder.
-    return find_spelled(text.split("/")[-1] if kind == "path" else text, documents)
-
-
-def _search(pattern: re.Pattern[str], documents: Sequence[str]) -> Place | None:
-    found = ((at, pattern.search(document)) for at, document in enumerate(documents))
-    return next(((at, Span(*match.span())) for at, match in found if match), None)
-
-
-def find_spelled(text: str, documents: Sequence[str]) -> Place | None:
-    """Return the place of a value with any separators: "AT48 3200" is "AT48-3200"."""
-    letters = _squeezed(text)
-    if not any(letters in _squeezed(document) for document in documents):
-        return None
-    spelled = r"[\s\-_./@:]*".join(map(re.escape, letters))
-    pattern = re.compile(rf"(?<![^\W_]){spelled}(?![^\W_])", re.IGNORECASE)
-    return _search(pattern, [text if letters in _squeezed(text) else "" for text in documents])
-
-
-@lru_cache(maxsize=1024)
-def _squeezed(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text).lower()
-
-
-def _date_pattern(text: str) -> re.Pattern[str]:
-    _, month, day = (int(part) for part in text[:10].split("-"))
-    name = rf"{MONTHS[month - 1][:3]}(?:{MONTHS[month - 1][3:]})?\.?"
-    return re.compile(
-        rf"(?i){text[:10]}|\b{day}(?:st|nd|rd|th)?(?: of)? {name}|\b{name} {day}(?!\d)"
-        rf"|\b0?{day}[./]0?{month}\b|\b0?{month}/0?{day}\b"
-    )
+@lru_cache(maxsize=512)
+def _dates(text: str) -> dict[str, Span]:
+    """Return the places of dates, by "2026-05-04" or by month and day, "5 4"."""
+    found: dict[str, Span] = {}
+    for match in _DATE.finditer(text):
+        iso, day, month, month_first, day_after, one, two = match.groups()
+        keys = [iso or _RELATIVE]
+        if name := (month or month_first):
+            number = next(at for at, full in enumerate(MONTHS, 1) if full[:3] == name[:3].title())
+            keys = [f"{number} {int(day or day_after)}"]
+        elif one:
+            keys = [f"{int(one)} {int(two)}", f"{int(two)} {int(one)}"]
+        for key in keys:
+            found.setdefault(key, Span(*match.span()))
+    return found
 
 
 def _amount(fact: Fact) -> float:
@@ -120,30 +93,51 @@ def _amount(fact: Fact) -> float:
     return float(plain) if _NUMBER.fullmatch(plain) else math.nan  # equal to no number
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def _amounts(text: str) -> dict[float, Span]:
     found = {_amount(fact): Span(fact.start, fact.end) for fact in find_facts(text)}
     return {number: span for number, span in found.items() if number == number}
 
 
-def _find_amount(value: float, documents: Sequence[str]) -> Place | None:
-    terms = {
-        number: (at, span)
-        for at in reversed(range(len(documents)))
-        for number, span in _amounts(documents[at]).items()
-    }
-    if value in terms or len(terms) > _MAX_TERMS:
-        return terms.get(value)
-    for one, two in combinations(terms, 2):
-        if any(abs(made - value) < 0.005 for made in (one + two, abs(one - two), one * two)):
-            return terms[two]
-    return None
+class KnownValues:
+    """The texts before a tool call, and the places of their dates and amounts."""
 
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._dates: dict[str, Place] = {}
+        self._amounts: dict[float, Place] = {}
 
-def find_invented(claim: str, known: Sequence[str]) -> str | None:
-    """Return the first address, code or long number of a claim that occurs in no text."""
-    found = (match[0].rstrip(".,;:)") for match in _IDENTIFIER.finditer(claim))
-    return next((item for item in found if find_spelled(item, known) is None), None)
+    def add(self, text: str) -> None:
+        """Add the next text."""
+        at = len(self._texts)
+        self._texts.append(text)
+        for key, span in _dates(text).items():
+            self._dates.setdefault(key, (at, span))
+        for number, span in _amounts(text).items():
+            self._amounts.setdefault(number, (at, span))
+
+    def find(self, kind: str, value: Any) -> Place | None:
+        """Return the place where a value occurs, in any usual notation; None if it is invented.
+
+        A date may follow from "tomorrow", and an amount from two others.
+        """
+        text = str(value).strip()
+        if kind == "date":
+            keys = text[:10], f"{int(text[5:7])} {int(text[8:10])}", _RELATIVE
+            return next((self._dates[key] for key in keys if key in self._dates), None)
+        if kind == "amount":
+            return self._find_amount(float(text.replace(",", "")))
+        # A listing has the names of files without their folder.
+        return find_spelled(text.split("/")[-1] if kind == "path" else text, self._texts)
+
+    def _find_amount(self, value: float) -> Place | None:
+        terms = self._amounts
+        if value in terms or len(terms) > _MAX_TERMS:
+            return terms.get(value)
+        for one, two in combinations(terms, 2):
+            if any(abs(made - value) < 0.005 for made in (one + two, abs(one - two), one * two)):
+                return terms[two]
+        return None
 
 
 # Actions of the agent
@@ -195,13 +189,21 @@ _PASSES = re.compile(
     r"(?i)\b(?:tests?|checks?|suite|build|linter)\b.{0,40}\b(?:pass|succeed|green\b|clean\b)"
 )
 _NEGATION = re.compile(r"\b(?:not|never|no|failed|could|cannot)\b", re.IGNORECASE)
-FAILED = re.compile(
+_FAILED = re.compile(
     r'"(?:errors?|exception)"\s*:\s*(?!null|""|\[\]|false|0\b|\{\})|"(?:success|ok)"\s*:\s*false'
     r'|"(?:status|state|result)"\s*:\s*"(?:fail|error|reject|den|declin|not.found|invalid|abort)'
     r"|^\s*(?:error|traceback|fatal|exception)\b|\bexit (?:code|status):? [1-9]"
     r"|\b[1-9]\d* (?:failed|errors?)\b|^FAILED\b|\bcommand not found\b",
     re.IGNORECASE | re.MULTILINE,
 )
+
+
+@remembered(1024)
+def reports_failure(result: str) -> bool:
+    """Return True if the result of a tool says that the call failed."""
+    return _FAILED.search(result) is not None
+
+
 _PENDING = re.compile(r"\b(?:pending|queued|waiting|in progress|partial)", re.IGNORECASE)
 
 
@@ -216,23 +218,23 @@ def find_action(
     claim = re.sub(r"n['’]t\b", " not", claim)
     verbs = [match["verb"] for match in _OWN.finditer(claim)]
     if _NEGATION.search(claim):
-        if not verbs or _matching(calls, _STEMS[verbs[0]]):
+        if not verbs or _last_call(calls, _STEMS[verbs[0]]):
             return None
         return Status.SUPPORTED, "no tool result shows otherwise", None
     if _PASSES.search(claim):
-        found = [_matching(calls, ["test", "check", "lint", "build", "spec"])]
+        found = [_last_call(calls, ["test", "check", "lint", "build", "spec"])]
     elif _DONE.fullmatch(claim):
-        found = [[call for call in calls if call.document >= since]]
+        found = [calls[-1] if calls and calls[-1].document >= since else None]
     else:
         passive = (match["verb"] for match in _PASSIVE.finditer(claim))
         verbs += [verb for verb in passive if not re.search(rf"\b{verb}\b", said)]
         further = [match["verb"] for match in _FURTHER.finditer(claim)] if verbs else []
-        found = [_matching(calls, _STEMS[verb]) for verb in verbs + further]
+        found = [_last_call(calls, _STEMS[verb]) for verb in verbs + further]
     if not found:
         return None
-    if not all(found):
+    last = [call for call in found if call is not None]
+    if len(last) < len(found):
         return Status.UNSUPPORTED, "no tool result shows this action", None
-    last = [matching[-1] for matching in found]
     for call in last:
         if call.failed:
             return Status.CONTRADICTED, f"tool {call.tool} reported an error", call.document
@@ -242,9 +244,9 @@ def find_action(
     return Status.SUPPORTED, f"the result of tool {last[0].tool} shows it", last[0].document
 
 
-def _matching(calls: Sequence[AnsweredCall], stems: Sequence[str]) -> list[AnsweredCall]:
+def _last_call(calls: Sequence[AnsweredCall], stems: Sequence[str]) -> AnsweredCall | None:
     pattern = re.compile(rf"(?:\b|_|(?<=[a-z])(?=[A-Z]))(?:{'|'.join(stems)})", re.IGNORECASE)
-    return [call for call in calls if pattern.search(call.text)]
+    return next((call for call in reversed(calls) if pattern.search(call.text)), None)
 
 
 def _has_facts(claim: str, text: str) -> bool:

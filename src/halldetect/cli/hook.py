@@ -112,6 +112,10 @@ def read_transcript(text: str) -> list[dict[str, Any]]:
     try:
         whole = json.loads(text)
         records = whole.get("messages", [whole]) if isinstance(whole, dict) else whole
+        if isinstance(records, list) and records != [whole] and "system" in whole:  # of Anthropic
+            records = [{"role": "system", "content": whole["system"]}, *records]
+    except RecursionError:
+        raise InputError("the conversation is nested too deeply") from None
     except ValueError:
         records = list(_lines(text))
     if not isinstance(records, list):

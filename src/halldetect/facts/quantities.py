@@ -14,11 +14,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache
 from itertools import pairwise
 
 from halldetect.facts.recogniser import MONTH, ORDINALS, VALUES, unit_of
-from halldetect.reading.words import FUNCTION_WORDS, MONTHS
+from halldetect.reading.words import FUNCTION_WORDS, MONTHS, remembered
 
 _WORDS = {word: int(value) for word, value in VALUES.items()} | {"zero": 0, "both": 2}
 _SCALES = {
@@ -76,7 +75,6 @@ _STOP = re.compile(r"[.!?\n]")
 # Greater numbers are identifiers.
 _MOST = 1e18
 _LOOK_BACK = 24
-_SHORT = 1_000
 _ABOUT = 0.06
 _SPOKEN = {word: str(value) for word, value in _WORDS.items()}
 _SPOKEN |= {form: name[:3].lower() for name in MONTHS for form in (name.lower(), name[:3].lower())}
@@ -119,10 +117,10 @@ class Quantity:
 
 def read_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text, in order; a date also gives its month and its year."""
-    return [*(_quantities if len(text) <= _SHORT else _quantities.__wrapped__)(text)]
+    return [*_quantities(text)]
 
 
-@lru_cache(maxsize=4096)  # each turn of a conversation compares the sentences of all tool results
+@remembered(4096, longest=1_000)
 def _quantities(text: str) -> tuple[Quantity, ...]:
     every = (quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match))
     found = [item for item in every if (item.kind, item.text.lower()) != ("count", "one")]
@@ -293,6 +291,7 @@ def occurs(said: Quantity, tokens: frozenset[str]) -> bool:
     return bool(wanted) and all(token in tokens for token in wanted)
 
 
+@remembered(1024)
 def words_of(text: str) -> frozenset[str]:
     """Return the words and numbers of a text, months and numbers in one form."""
     text += " " + _SPLIT.sub(r"\1", text)  # "1. 1 million" in a text that was split into words

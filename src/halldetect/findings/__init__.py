@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from halldetect.explanation.explain import Findings
 from halldetect.findings.numbers import check_numbers
-from halldetect.findings.verbatim import VerbatimSource, changed_words
+from halldetect.findings.verbatim import VerbatimSource, changed_words, invented
 from halldetect.findings.wrong_words import lowered
 from halldetect.protocols import Rule
 from halldetect.report import ErrorKind, QuotationReport, QuotationState, WrongWords
@@ -37,7 +37,8 @@ def check_facts(
     for item in check_numbers(findings, answer, calibration, progress):
         fitted = calibration.for_response(item.length)
         texts = [document.text for document in item.documents]
-        source = VerbatimSource(texts, (*item.pair.document_names, item.question))
+        source = VerbatimSource(texts)
+        known = (*texts, *item.pair.document_names, item.question, *item.known)
         claims = []
         for at, claim in enumerate(item.reports):
             cited = [document for _, document in item.cited(at)]
@@ -52,7 +53,7 @@ def check_facts(
             certain = any(one.state is QuotationState.OTHER_SPEAKER for one in quoted)
             claim = replace(claim, quotations=quoted)
             claim = lowered(claim, changed, item.pair.response, fitted, certain=certain)
-            names = [WrongWords(ErrorKind.IDENTIFIER, name) for name in source.invented(claim.text)]
+            names = [WrongWords(ErrorKind.IDENTIFIER, name) for name in invented(claim.text, known)]
             claim = lowered(claim, names, item.pair.response, fitted, certain=True)
             wrong = [word for rule in rules for word in rule(claim, texts)]
             claims.append(lowered(claim, wrong, item.pair.response, fitted, certain=True))

@@ -106,7 +106,9 @@ def _date(item: Findings, document: int) -> float | None:
     return None
 
 
-def find_missing(report: Report, verifier: Verifier) -> Report:
+def find_missing(
+    report: Report, verifier: Verifier, progress: Callable[[int, int], None] | None = None
+) -> Report:
     """Return the report with `missing`: sentences about the question that the response leaves out.
 
     Without a question or a response, the report is unchanged.
@@ -129,7 +131,7 @@ def find_missing(report: Report, verifier: Verifier) -> Report:
         return report
     # "Until nine" is an answer only beside the question.
     answer = read_source(f"{report.question}\n{report.response}")
-    (answers,) = verify(verifier, [Task(statements, (answer,))])
+    (answers,) = verify(verifier, [Task(statements, (answer,))], progress=progress)
     missing = tuple(
         Evidence(span.cut(report.documents[number]), number, span)
         for (number, span), made in zip(chosen, answers, strict=True)

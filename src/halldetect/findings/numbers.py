@@ -122,7 +122,7 @@ class _Source:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return words_of("\n".join(self._texts))
+        return frozenset().union(*map(words_of, self._texts))
 
     @cached_property
     def _sentences(self) -> list[tuple[str, frozenset[str], list[Quantity]]]:

@@ -1,21 +1,23 @@
-"""Compare quotations and identifiers with the source, character by character or word for word.
+"""Compare quotations and identifiers with the source, word for word or letter by letter.
 
 Typography, letter case, brackets and ellipses are allowed for in quotations. Identifiers are names
-of functions, files, flags, error codes, product numbers, URLs and addresses. Unlike words, they
-have no synonyms: one that is not in the source was invented.
+of functions, files and flags, error codes, product and order numbers, URLs and addresses. Unlike
+words, they have no synonyms: one that no text has in any spelling was invented.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 
 from halldetect.reading.document import Span
 from halldetect.reading.words import FUNCTION_WORDS, MARKS, count_words, normalize
 from halldetect.report import QuotationReport, QuotationState
+
+Place = tuple[int, Span]  # a document, and a span in it
 
 # Fewer words are a title or a term.
 _MIN_WORDS = 4
@@ -49,20 +51,24 @@ _FILE = (
 )
 _IDENTIFIER = re.compile(
     r"https?://[^\s<>\"')\]]+|\bwww\.[^\s<>\"')\]]+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    rf"|(?<![\w/])(?:~?/)?(?:[\w-]+/)*[\w-]+\.(?:{_FILE})\b(?!\.\w)"
+    rf"|(?<![\w/])(?:~?/)?(?:[\w-]+/)*[\w-]+\.(?:{_FILE})\b(?!\.\w)|\b10\.\d{{4,}}/[^\s)\]]+"
     r"|(?<![\w-])--[a-z][\w-]+|\b[a-z_]\w*(?:\.\w+)*\(\)|\b[a-z]+(?:_[a-z0-9]+)+\b|\b[A-Z]+(?:_[A-Z0-9]+)+\b"
+    # Neither "COVID-19" nor "100GB".
+    r"|\b(?![A-Z]+-?\d{1,2}\b|\d+[A-Z]{1,3}\b)(?=[A-Z-]*\d[A-Z-]*\d)(?=[\d-]*[A-Z])[A-Z\d][A-Z\d-]{4,}\b"
     r"|\b[A-Z]{1,6}-?\d{3,}[A-Z0-9]*(?:-[A-Z0-9]+)*\b|\b0x[0-9a-fA-F]{2,}\b"
     r"|\b\d{1,3}(?:\.\d{1,3}){3}\b"
+    r"|(?:#|(?i:\b(?:number|order|ticket|invoice|account|reference|case|code|id|no\.?)(?: is|:)? ))"
+    r"(?P<number>\d{5,})(?![\w.,]\d|\w)"
 )
+_AROUND = re.compile(r"^(?:https?://)?(?:www\.)?|/?(?:\(\))?$", re.IGNORECASE)
 _NOT_ALNUM = re.compile(r"[\W_]+")
 
 
 class VerbatimSource:
-    """The documents of a source, searched word for word, and texts with known identifiers."""
+    """The documents of a source, searched word for word."""
 
-    def __init__(self, texts: Sequence[str], others: Iterable[str] = ()) -> None:
+    def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
-        self._others = others
 
     @cached_property
     def _words(self) -> list[list[re.Match[str]]]:
@@ -71,21 +77,6 @@ class VerbatimSource:
     @cached_property
     def _norms(self) -> list[list[str]]:
         return [[normalize(word[0]) for word in found] for found in self._words]
-
-    @cached_property
-    def _known(self) -> tuple[str, str]:
-        """All texts in lower case, and without anything but letters and digits."""
-        text = "\n".join([*self._texts, *self._others]).casefold()
-        return text, _NOT_ALNUM.sub("", text)
-
-    def invented(self, claim: str) -> list[str]:
-        """Return the identifiers of a claim that the texts lack, in any spelling."""
-        return [name for name in identifiers(claim) if not self._has(name)]
-
-    def _has(self, name: str) -> bool:
-        plain = name.casefold().removesuffix("()").rstrip("/")
-        plain = re.sub(r"^(?:https?://)?(?:www\.)?", "", plain)
-        return plain in self._known[0] or _NOT_ALNUM.sub("", plain) in self._known[1]
 
     def quotations(
         self, claim: str, cited: Sequence[int | None] = (), question: str = ""
@@ -161,8 +152,33 @@ class VerbatimSource:
 
 def identifiers(text: str) -> list[str]:
     """Return the identifiers of a text, in order, without the punctuation after them."""
-    found = (match[0].rstrip(".,;:!?") for match in _IDENTIFIER.finditer(text))
+    found = ((match["number"] or match[0]).rstrip(".,;:!?") for match in _IDENTIFIER.finditer(text))
     return list(dict.fromkeys(found))
+
+
+def invented(claim: str, texts: Sequence[str]) -> list[str]:
+    """Return the identifiers of a claim that no text has in any spelling."""
+    return [name for name in identifiers(claim) if find_spelled(name, texts) is None]
+
+
+def find_spelled(name: str, texts: Sequence[str]) -> Place | None:
+    """Return the place of a name with any separators: "AT48 3200" is "AT48-3200"."""
+    letters = _squeezed(_AROUND.sub("", name))
+    pattern: re.Pattern[str] | None = None
+    for at, text in enumerate(texts):
+        if letters not in _squeezed(text):
+            continue
+        if pattern is None:
+            spelled = r"[\W_]*".join(map(re.escape, letters))
+            pattern = re.compile(rf"(?<![a-z0-9]){spelled}s?(?![a-z0-9])", re.IGNORECASE)
+        if found := pattern.search(text):
+            return at, Span(*found.span())
+    return None
+
+
+@lru_cache(maxsize=512)
+def _squeezed(text: str) -> str:
+    return _NOT_ALNUM.sub("", text).lower()
 
 
 def changed_words(quotation: QuotationReport) -> str:

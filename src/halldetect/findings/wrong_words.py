@@ -83,7 +83,7 @@ def mark_wrong_words(
         reports = list(item.reports)
         failing = [(at, report) for at, report in enumerate(reports) if report.failing]
         texts = [document.text for document in item.documents if failing]
-        known = content_keys("\n".join([*texts, item.question]))
+        known = frozenset[str]().union(*map(content_keys, (*texts, item.question)))
         for at, report in failing:
             # Every word of a translation is new.
             found = report.wrong if item.is_translated(at) else _wrong(report, known)
@@ -131,7 +131,10 @@ def new_words(claim: str, known: frozenset[str]) -> list[str]:
 
 
 def find_words(
-    reports: Sequence[Report], verifier: Verifier, calibration: Calibration
+    reports: Sequence[Report],
+    verifier: Verifier,
+    calibration: Calibration,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Report]:
     """Return reports with `wrong` of the failing claims filled by removal, judged together."""
     edits = [dict(_edits(report)) for report in reports]
@@ -145,7 +148,7 @@ def find_words(
     ]
     # A page is read again for each statement, unless the verifier reads it once for all.
     kind = None if getattr(verifier, "reads_whole_sources", False) else Kind.SHORT
-    judged = verify(verifier, tasks, calibration.is_enough, kind=kind)
+    judged = verify(verifier, tasks, calibration.is_enough, progress, kind=kind)
     results = []
     for report, by_claim, task, answers in zip(reports, edits, tasks, judged, strict=True):
         fitted = calibration.for_response(len(report.claims))

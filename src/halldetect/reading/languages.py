@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from halldetect.reading.words import is_foreign, is_foreign_script, looks_english
+from halldetect.reading.words import is_foreign, is_foreign_script, looks_english, remembered
 
 ENGLISH = "en"
 # What `large` judges; docs/languages.md has the figures of those that were measured.
@@ -32,6 +32,7 @@ _SURE_LATIN, _SURE, _SURE_OF_OTHERS = 0.7, 0.4, 0.8
 _NOT_WORDS = re.compile(r"https?://\S+|\S+@\S+|`[^`\n]*`|[!-~]*[_{}<>=\\|()\[\]/][!-~]*|\d+")
 
 
+@remembered(1024)
 def detect(text: str) -> str:
     """Return the code of the language of a text; "" if it is short or not clear."""
     middle = max(_READ, len(text) // 2)

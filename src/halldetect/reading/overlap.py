@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from halldetect.reading.document import Document, Span
-from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, Word, normalize, words
+from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, Word, normalize, remembered, words
 
 LETTERS = 5
-_SHORT = 1_000
+_SHORT = 4_000  # the places of words in shorter texts are kept
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 
@@ -32,13 +32,9 @@ class ContentWord:
     end: int
 
 
+@remembered(4096, longest=1_000)
 def content_words(text: str) -> tuple[ContentWord, ...]:
     """Return the content words of a text, in order."""
-    return (_content_words if len(text) <= _SHORT else _content_words.__wrapped__)(text)
-
-
-@lru_cache(maxsize=4096)  # each turn of a conversation has all tool results before it as sources
-def _content_words(text: str) -> tuple[ContentWord, ...]:
     found: list[ContentWord] = []
     for word in words(text):
         if _UNSPACED.search(word.norm) is not None:
@@ -57,6 +53,7 @@ def _pairs(text: str, word: Word) -> Iterator[ContentWord]:
             yield ContentWord(normalize(text[start:end]), start, end)
 
 
+@remembered(4096)
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words of a text."""
     return frozenset(word.key for word in content_words(text))
@@ -76,19 +73,15 @@ class WordIndex:
     def __init__(self, documents: Sequence[Document]) -> None:
         self._sentences_with: dict[str, int] = {}
         self._sentences = sum(len(document.sentences) for document in documents)
-        self._positions = [self._read(document) for document in documents]
-
-    def _read(self, document: Document) -> dict[str, list[int]]:
-        ends = [sentence.end for sentence in document.sentences]
-        positions: dict[str, list[int]] = {}
-        last: dict[str, int] = {}
-        for word in content_words(document.text):
-            positions.setdefault(word.key, []).append(word.start)
-            sentence = bisect_left(ends, word.end)
-            if last.get(word.key) != sentence:
-                last[word.key] = sentence
-                self._sentences_with[word.key] = self._sentences_with.get(word.key, 0) + 1
-        return positions
+        self._positions: list[dict[str, list[int]]] = []
+        for document in documents:
+            ends = tuple(sentence.end for sentence in document.sentences)
+            keep = len(document.text) <= _SHORT
+            read = _positions if keep else _positions.__wrapped__
+            positions, counts = read(document.text, ends) if ends else ({}, {})
+            self._positions.append(positions)
+            for key, count in counts.items():
+                self._sentences_with[key] = self._sentences_with.get(key, 0) + count
 
     def shares(
         self,
@@ -122,6 +115,17 @@ class WordIndex:
             math.fsum(weight for places, weight in known[document] if _within(places, span)) / total
             for document, span in parts
         ]
+
+
+@lru_cache(maxsize=512)
+def _positions(text: str, ends: tuple[int, ...]) -> tuple[dict[str, list[int]], dict[str, int]]:
+    """Return the places of each content word, and the number of sentences that have it."""
+    positions: dict[str, list[int]] = {}
+    sentences: dict[str, set[int]] = {}
+    for word in content_words(text):
+        positions.setdefault(word.key, []).append(word.start)
+        sentences.setdefault(word.key, set()).add(bisect_left(ends, word.end))
+    return positions, {key: len(found) for key, found in sentences.items()}
 
 
 def _within(positions: Sequence[int], span: Span) -> bool:

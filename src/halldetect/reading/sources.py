@@ -11,7 +11,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import compress, groupby
 from string import ascii_lowercase, ascii_uppercase
 
@@ -22,6 +21,7 @@ from halldetect.reading.normalise import is_plain, normalised
 from halldetect.reading.references import begins_with_pronoun
 from halldetect.reading.sentences import LINE_ENDS, sentences, trimmed
 from halldetect.reading.structured import Statement, read_records, row_text
+from halldetect.reading.words import remembered
 
 Area = tuple[Span, list[Statement]]
 
@@ -55,8 +55,6 @@ _FALSE_LABEL = re.compile(
     r"[\W_]*(?:false|untrue|not true|myth|hoax|misconception)[*_]*:[*_\s]", re.IGNORECASE
 )
 _MAX_DENIAL = 300
-# Short texts are kept: each turn of a conversation has all tool results before it as sources.
-_SHORT = 4_000
 # The rest of a paragraph, or the next one; a list is one paragraph.
 _PARAGRAPH = re.compile(
     r"[ \t]*(?:\n\s*)?(?:[ \t]*[^\s][^\n]*\n?)+"
@@ -64,16 +62,12 @@ _PARAGRAPH = re.compile(
 )
 
 
+@remembered(512)
 def read_source(text: str) -> Document:
     """Read a source document into sentences, some with a different reading.
 
     Text that a reader does not see, or that is struck out or declared false, is left out.
     """
-    return (_read_visible if len(text) <= _SHORT else _read_visible.__wrapped__)(text)
-
-
-@lru_cache(maxsize=512)
-def _read_visible(text: str) -> Document:
     document = _read(text)
     hidden = [*_hidden(text), *_denied(document)]
     return _without(document, hidden) if hidden else document

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cache, lru_cache, wraps
+from typing import NamedTuple, TypeVar
+
+Found = TypeVar("Found")
 
 # Vowel signs of Arabic, Indic and Thai letters, which are not letters themselves.
 MARKS = (
@@ -138,6 +141,21 @@ FOREIGN = frozenset(
 )
 
 
+def remembered(
+    texts: int, longest: int = 4_000
+) -> Callable[[Callable[[str], Found]], Callable[[str], Found]]:
+    """Decorate a function of a text: keep what it found in the last short texts.
+
+    Each turn of a conversation has all tool results before it as sources.
+    """
+
+    def decorate(function: Callable[[str], Found]) -> Callable[[str], Found]:
+        kept = lru_cache(texts)(function)
+        return wraps(kept)(lambda text: (kept if len(text) <= longest else function)(text))
+
+    return decorate
+
+
 class Word(NamedTuple):
     """A word of a text; `norm` is the form used for comparison."""
 
@@ -237,14 +255,14 @@ def _stems(norm: str) -> set[str]:
     return found | {norm[: -len(end)] for end in _ENDINGS if norm.endswith(end)}
 
 
-def is_foreign(text: str) -> bool:
-    """Return True if the script or function words of a text are certainly not English.
+def is_foreign(*texts: str) -> bool:
+    """Return True if the script or function words of texts are certainly not English.
 
     Names, code and mixed texts are English.
     """
-    if is_foreign_script(text):
+    if is_foreign_script("".join(texts)):
         return True
-    foreign, english, total = _function_words(text)
+    foreign, english, total = map(sum, zip(*map(_function_words, texts), strict=True))
     return foreign >= 2 and foreign > 3 * english and foreign * 8 >= total
 
 
@@ -258,10 +276,13 @@ def looks_english(text: str) -> bool | None:
 
 def is_foreign_script(text: str) -> bool:
     """Return True if most letters of a text are not Latin."""
+    if text.isascii():
+        return False
     letters = [char for char in text if char.isalpha()]
     return len(letters) >= 4 and sum(not _is_latin(char) for char in letters) * 2 > len(letters)
 
 
+@remembered(1024)
 def _function_words(text: str) -> tuple[int, int, int]:
     """Return the number of foreign and of English function words, and of all words."""
     found = [word.strip(".,;:!?()\"'«»“”") for word in text.split()]

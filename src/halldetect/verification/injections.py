@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from halldetect.reading.words import remembered
+
 # A question to the judge, with the answer that it suggests.
 _QUESTION = (
     r"(?:is|are)\s+(?:the|this|that|these|all|any|every|each)\s+(?:\w+\s+){0,3}"
@@ -32,6 +34,7 @@ _INJECTION = re.compile(
 )
 
 
+@remembered(512)
 def blank_injections(text: str) -> tuple[str, int]:
     """Return the text with spaces in place of injections, and the number of injections.
 

@@ -63,11 +63,13 @@ class CountedDocument:
         self.document = document
         self._verifier = verifier
         self._counts: dict[Span, int] = {}
+        self.texts: dict[Span, str] = {}
 
     def count(self, spans: Sequence[Span]) -> list[int]:
         """Return the number of tokens of each span, without special tokens."""
         new = [span for span in dict.fromkeys(spans) if span not in self._counts]
-        counts = self._verifier.count_tokens(list(map(self.document.readable, new)))
+        self.texts |= {span: self.document.readable(span) for span in new}
+        counts = self._verifier.count_tokens([self.texts[span] for span in new])
         self._counts.update(zip(new, counts, strict=True))
         return [self._counts[span] for span in spans]
 
@@ -230,7 +232,7 @@ class FittedTask:
     def _windows(self, spans: Iterable[Sequence[Span]], *, page: bool) -> list[tuple[Window, int]]:
         """Return a window, and its tokens, for each span of each document."""
         return [
-            (Window(source.document.readable(span), index, span, page), count)
+            (Window(source.texts[span], index, span, page), count)
             for index, (source, parts) in enumerate(zip(self._sources, spans, strict=True))
             for span, count in zip(parts, source.count(parts), strict=True)
         ]

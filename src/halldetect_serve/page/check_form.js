@@ -255,14 +255,17 @@ export class CheckForm {
     const both = !find("second").hidden;
     const threshold = find("threshold").value.trim();
     const response = this.response.value;
+    const question = find("question").value.trim() || null;
     const request = {
       source,
-      question: find("question").value.trim() || null,
+      question,
       verifier: find("verifier").value || null,
       threshold: threshold === "" ? null : Number(threshold),
       ...(both
         ? { a: response, b: this.second.value }
         : { response, store: find("store").checked, include: ["view", "markdown", "html"] }),
+      ...(!both && find("words").checked && { words: true }),
+      ...(!both && find("missing").checked && question && { missing: true }),
       ...(!both && isConversation(response) && { conversation: true }),
     };
     const problem = this.problem(source, both, request);
