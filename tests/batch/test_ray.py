@@ -279,7 +279,7 @@ def test_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(PartsFolder, "write", full)
     job = Job("in.jsonl", str(tmp_path / "out.jsonl"), in_parts=True)
-    checker = _Checker(detector, run_settings(detector()), job, None, PartsFolder(job))
+    checker = _Checker(detector, run_settings(detector()), job, (None, 1 << 20), PartsFolder(job))
     row = checker(_packed(Part("part-1", [], None), 0.0))
     problem, _ = pickle.loads(row["data"])
     assert isinstance(problem, CheckError)
