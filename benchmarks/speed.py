@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -313,17 +313,22 @@ PARTS: dict[str, Callable[[Results], str]] = {
 }
 
 
-def filled(page: str) -> str:
-    """Return the page with every table rewritten from the results."""
-    found = json.loads(RESULTS.read_text(encoding="utf-8"))
-    for name, write in PARTS.items():
+def fill(page: str, parts: Mapping[str, str]) -> str:
+    """Return a page with the texts between its marks replaced."""
+    for name, text in parts.items():
         begin, end = f"<!-- {name} -->", f"<!-- end {name} -->"
         before, opened, rest = page.partition(begin)
         _, closed, after = rest.partition(end)
         if not (opened and closed):
-            raise SystemExit(f"{PAGE.name} has no place for {name}")
-        page = f"{before}{begin}\n{write(found)}\n{end}{after}"
+            raise SystemExit(f"the page has no place for {name}")
+        page = f"{before}{begin}\n{text}\n{end}{after}"
     return page
+
+
+def filled(page: str) -> str:
+    """Return the page with every table rewritten from the results."""
+    found = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return fill(page, {name: write(found) for name, write in PARTS.items()})
 
 
 def main() -> None:
