@@ -225,7 +225,7 @@ def main() -> None:
         loaded = measure_load(service, 200)
         held = measure_memory(service, arguments.requests, step)
     results = {
-        "command": "    python -m benchmarks.serve",
+        "command": "python -m benchmarks.serve",
         "cores": os.cpu_count(),
         "load_average": round(os.getloadavg()[2], 1),
         "queue": QUEUE,
