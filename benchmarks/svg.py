@@ -66,18 +66,15 @@ def curves(panels: Sequence[Panel]) -> str:
                 if ends:
                     line = f"{x:.1f},{ends[0]:.1f} {x:.1f},{ends[1]:.1f}"
                     parts.append(f'<polyline stroke="{colour}" opacity=".5" points="{line}"/>')
-    for at, name in enumerate(names):
-        legend = f'style="fill:{COLOURS[at]}"'
-        parts.append(text(LEFT + 115 * at, TOP + TALL + 32, name, legend))
+    parts += [text(LEFT + 115 * at, TOP + TALL + 32, name, f'style="fill:{COLOURS[at]}"')
+              for at, name in enumerate(names)]  # fmt: skip
     return document(len(panels) * (WIDE + LEFT) + 20, TOP + TALL + 40, parts)
 
 
 def bars(parts: Mapping[str, str], rows: Mapping[str, Sequence[float]]) -> str:
     """Return rows of bars: the first part to the left of a common line, the others to the right.
 
-    Args:
-        parts: the colours of the parts by their meaning.
-        rows: the sizes of the parts by the name of the row.
+    `parts` has the colours of the parts by their meaning, `rows` their sizes by the row's name.
     """
     before = max(sizes[0] for sizes in rows.values())
     scale = 500 / (before + max(sum(sizes[1:]) for sizes in rows.values()))
@@ -88,9 +85,8 @@ def bars(parts: Mapping[str, str], rows: Mapping[str, Sequence[float]]) -> str:
         found.append(text(122, y + 11, name, 'text-anchor="end"'))
         for fill, size in zip(parts.values(), sizes, strict=True):
             wide = size * scale
-            found.append(
-                f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="14" fill="{fill}"/>'
-            )
+            box = f'x="{x:.1f}" y="{y}" width="{wide:.1f}" height="14" fill="{fill}"'
+            found.append(f"<rect {box}/>")
             number = 'text-anchor="middle" style="fill:#fff"'
             found.append(text(x + wide / 2, y + 11, f"{size:.0f}", number))
             x += wide
