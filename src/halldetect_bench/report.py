@@ -353,7 +353,7 @@ def _meant(scope: Scope) -> dict[str, tuple[str, ...]]:
     if not scope.development:
         return {"mean": scope.shared}
     every = tuple(name for name in scope.rows if name in {*scope.shared, *scope.development})
-    named = {"mean, test sets": scope.shared, "mean, development sets": scope.development}
+    named = {"mean of test sets": scope.shared, "mean of development sets": scope.development}
     return {"mean": every, **named}
 
 
