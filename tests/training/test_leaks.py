@@ -7,7 +7,8 @@ import lzma
 from pathlib import Path
 
 from benchmarks.evaluation import DATASETS
-from training.leaks import RUN, HeldOut, check, training_texts
+from tests.support.paths import ROOT
+from training.leaks import RUN, HeldOut, check, strings, tokens, training_texts
 
 WORDS = [f"w{number}" for number in range(40)]
 EVALUATED = " ".join(WORDS[:30])
@@ -53,3 +54,27 @@ def test_the_stored_result_covers_every_dataset_and_finds_nothing() -> None:
     assert result["run_of_words"] == RUN
     assert sum(item["texts"] for item in result["files"].values()) > 1_000_000
     assert result["leaks"] == 0, {name: item["meeting"] for name, item in result["files"].items()}
+
+
+def runs_of_six(text: str) -> set[tuple[str, ...]]:
+    words = tokens(text)
+    return {tuple(words[at : at + 6]) for at in range(len(words) - 5)}
+
+
+def test_page_names_the_suites_that_share_nothing_with_passages_written_by_hand() -> None:
+    taught: set[tuple[str, ...]] = set()
+    for file in (path for path in (ROOT / "training" / "data").iterdir() if path.is_file()):
+        data = file.read_bytes()
+        taught |= runs_of_six((lzma.decompress(data) if file.suffix == ".xz" else data).decode())
+    shares = {}
+    for file in (ROOT / "tests" / "data").glob("*.jsonl"):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        rows = [list(strings(json.loads(line))) for line in lines]
+        found = [any(runs_of_six(text) & taught for text in texts) for texts in rows]
+        shares[file.stem] = sum(found) / len(found)
+    page = (ROOT / "tests" / "data" / "README.md").read_text(encoding="utf-8")
+    told = page.partition("with such a passage: ")[2]
+    independent, _, rest = told.partition(" none; all others some (a tenth or more of ")
+    assert set(independent.split(", ")) == {name for name, share in shares.items() if not share}
+    alike = rest.partition(")")[0].replace(" and ", ", ").split(", ")
+    assert set(alike) == {name for name, share in shares.items() if share >= 0.1}
