@@ -42,6 +42,7 @@ def test_file_without_digest_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(result_weights, "RESULTS", tmp_path)
     monkeypatch.setattr(result_weights, "FILES", ["new.json"])
     monkeypatch.setattr(result_weights, "FOLDERS", ())
+    monkeypatch.setattr(result_weights, "aliases", dict)
     with pytest.raises(SystemExit, match="does not say which weights"):
         rendered()
 
