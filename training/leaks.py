@@ -208,6 +208,7 @@ def check(held: HeldOut, files: Sequence[Path]) -> dict[str, Any]:
             "texts": count,
             "meeting": dict(meeting),
             "examples": examples[:5],
+            "evaluated": list(held.runs()),
         }
         print(f"{file.name}: {count:,} texts, {sum(meeting.values())} meet {dict(meeting)}")
     result["leaks"] = sum(sum(item["meeting"].values()) for item in result["files"].values())
