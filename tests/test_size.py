@@ -18,7 +18,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect_serve": (4560, 4500),
     "halldetect_serve JavaScript": (1500, 1600),
     "halldetect_bench": (5590, 8500),
-    "training and benchmarks": (13140, 12000),
+    "training and benchmarks": (13160, 12000),
     "Python files in src": (239, 240),
     "modules in the package root": (12, 12),
     "halldetect.agents": (840, None),
