@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import processor
+from benchmarks.machine import base_weights, processor
 from halldetect import Detector, __version__
 from halldetect.batch.cache import ReportCache
 from halldetect.batch.job import Job
@@ -228,6 +228,7 @@ def main() -> None:
         "cores": physical_cores(),
         "python": platform.python_version(),
         "halldetect": __version__,
+        "weights": base_weights(),
     }
     kept[arguments.what] = found
     RESULTS.write_text(json.dumps(kept, indent=1) + "\n")

@@ -276,7 +276,9 @@ def main() -> None:
         figures = numbers(options.data)
     else:
         measure = {"disputes": disputes, "identifiers": identifiers, "missing": missing}
-        figures = measure[options.what](Detector(verifier=verifier_of(options)))
+        detector = Detector(verifier=verifier_of(options))
+        figures = measure[options.what](detector)
+        figures["weights"] = detector.verifier.description["digest"]
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
     known |= {f"{options.what}{' train' if options.train else ''} {options.verifier}": figures}
     RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")

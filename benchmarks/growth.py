@@ -21,6 +21,7 @@ import numpy as np
 from benchmarks.batch import made_rows
 from benchmarks.machine import processor
 from benchmarks.speed import PAGE, table
+from benchmarks.svg import Panel, curves
 from halldetect import Detector
 
 RESULTS = Path(__file__).parent / "results" / "growth.json"
@@ -31,8 +32,6 @@ SIZES = {
 }
 USUAL = {"words": 1_000, "claims": 3}
 LABELS = {"words": "words of source", "claims": "claims"}
-COLOURS = ("#1f77b4", "#d62728")
-WIDE, TALL, LEFT, TOP = 300, 200, 50, 30
 
 
 def texts(words: int, claims: int) -> tuple[str, str]:
@@ -89,33 +88,21 @@ def plot(found: dict[str, Any]) -> str:
     """Return the curves of all verifiers as an SVG with logarithmic axes."""
     every = [row["seconds"] for one in found.values() for key in SIZES for row in one[key]]
     low, high = math.floor(math.log10(min(every))), math.ceil(math.log10(max(every)))
-    parts = []
-
-    def text(x: float, y: float, words: str, more: str = "") -> None:
-        parts.append(f'<text x="{x:.0f}" y="{y:.0f}" {more}>{words}</text>')
-
-    for place, (key, sizes) in enumerate(SIZES.items()):
-        left, span = LEFT + place * (WIDE + LEFT), math.log10(sizes[-1] / sizes[0])
-        text(left, TOP - 12, f"seconds against {LABELS[key]}")
-        for power in range(low, high + 1):
-            y = TOP + TALL * (high - power) / (high - low)
-            parts.append(f'<path d="M{left} {y:.0f}h{WIDE}" stroke="#ddd"/>')
-            text(left - 4, y + 4, f"{10.0**power:g}", 'text-anchor="end"')
-        for size in sizes[::2]:
-            x = left + WIDE * math.log10(size / sizes[0]) / span
-            text(x, TOP + TALL + 14, f"{size:,}", 'text-anchor="middle"')
-        for line, (name, one) in enumerate(found.items()):
-            points = " ".join(
-                f"{left + WIDE * math.log10(row[key] / sizes[0]) / span:.1f},"
-                f"{TOP + TALL * (high - math.log10(row['seconds'])) / (high - low):.1f}"
-                for row in one[key]
+    return curves(
+        [
+            Panel(
+                f"seconds against {LABELS[key]}",
+                {math.log10(size): "" for size in sizes}
+                | {math.log10(size): f"{size:,}" for size in sizes[::2]},
+                {power: f"{10.0**power:g}" for power in range(low, high + 1)},
+                {
+                    name: [(math.log10(row[key]), math.log10(row["seconds"])) for row in one[key]]
+                    for name, one in found.items()
+                },
             )
-            parts.append(f'<polyline fill="none" stroke="{COLOURS[line]}" points="{points}"/>')
-            text(left + 8, TOP + 14 + 14 * line, name, f'fill="{COLOURS[line]}"')
-    box = f"0 0 {2 * (WIDE + LEFT) + 20} {TOP + TALL + 24}"
-    style = 'font-family="sans-serif" font-size="11"'
-    body = "".join(parts)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {style}>{body}</svg>\n'
+            for key, sizes in SIZES.items()
+        ]
+    )
 
 
 def section(result: dict[str, Any]) -> str:

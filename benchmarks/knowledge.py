@@ -207,7 +207,8 @@ def check(folder: Path, count: int, verifier: str | Verifier, device: str) -> di
     plain = Detector(verifier=verifier, device=device)
     knowing = Detector(verifier=plain.verifier, knowledge=index, device=device)
     result: dict[str, Any] = {
-        "rows": len(chosen), "verifier": plain.verifier.description["name"]
+        "rows": len(chosen), "verifier": plain.verifier.description["name"],
+        "weights": plain.verifier.description.get("digest"),
     }  # fmt: skip
     verdicts = []
     for name, detector in (("gold_source", plain), ("knowledge", knowing)):

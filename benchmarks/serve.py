@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from benchmarks.machine import base_weights
 from halldetect.cli.demo import RESPONSE, SOURCE
 from tests.support.running import Running, serving
 
@@ -225,7 +226,8 @@ def main() -> None:
         loaded = measure_load(service, 200)
         held = measure_memory(service, arguments.requests, step)
     results = {
-        "command": "    python -m benchmarks.serve",
+        "command": "python -m benchmarks.serve",
+        "weights": base_weights(),
         "cores": os.cpu_count(),
         "load_average": round(os.getloadavg()[2], 1),
         "queue": QUEUE,

@@ -1,7 +1,4 @@
-"""The lines of each part of a checkout, and of each function in src.
-
-`git show af2d28f:benchmarks/shape.py` compared two checkouts (benchmarks/results/shape.json).
-"""
+"""The lines of each part of a checkout, and of each function in src."""
 
 from __future__ import annotations
 

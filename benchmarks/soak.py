@@ -35,7 +35,7 @@ import httpx
 
 from benchmarks.batch import made_rows
 from benchmarks.faults import run_faults, works
-from benchmarks.machine import processor
+from benchmarks.machine import base_weights, processor
 from benchmarks.serve import megabytes
 from halldetect_serve.settings import Limits
 from tests.support.running import Running, serving
@@ -275,6 +275,7 @@ def main() -> None:
     half = 60 * arguments.minutes / 2
     result: dict[str, Any] = {
         "command": f"python -m benchmarks.soak --minutes {arguments.minutes:g}",
+        "weights": base_weights(),
         "machine": {"processor": processor(), "cores": os.cpu_count(), "load_before": load},
         "before": before,
         "after": after,

@@ -1,4 +1,4 @@
-"""Measure the time of a check, by method and by size, and write the tables of docs/speed.md.
+"""Measure the time of a check by several methods, and write the tables of docs/speed.md.
 
     python -m benchmarks.speed DATASETS    # writes results/speed.json and the page
     python -m benchmarks.speed --page      # the page alone
@@ -15,31 +15,24 @@ import argparse
 import json
 import os
 import platform
-import random
-import re
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.machine import processor
 from halldetect.models import digest_of
 from halldetect.models.integrity import WEIGHTS
-from halldetect.reading.sentences import sentences
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.methods.method import documents
 from halldetect_bench.registry import load_dataset
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "speed.json"
 PAGE = HERE.parent / "docs" / "speed.md"
-SOURCE_WORDS, RESPONSE_WORDS = 1909, 1870
 OURS = "halldetect"
 Results = dict[str, Any]
 
@@ -104,76 +97,19 @@ def start(verifier: str) -> Results:
     return {"seconds": spent, "peak_mib": peak_mib()}
 
 
-def check(verifier: str, source: str, response: str) -> Results:
-    """Time one check of two files, and measure its memory."""
-    from halldetect import Detector
-
-    detector = Detector(verifier=verifier, max_source=10_000_000)
-    detector.check("It rained.", "It rained.")
-    text, said = (Path(file).read_text(encoding="utf-8") for file in (source, response))
-    began, spent = time.perf_counter(), time.process_time()
-    report = detector.check(text, said)
-    return {
-        "words": [len(text.split()), len(said.split())],
-        "claims": len(report.claims),
-        "states": Counter(str(claim.status) for claim in report.claims),
-        "pairs_judged": report.cost.pairs_judged,
-        "verifier_tokens": report.cost.verifier_tokens,
-        "seconds": round(time.perf_counter() - began, 3),
-        "processor_seconds": round(time.process_time() - spent, 3),
-        "peak_mib": peak_mib(),
-    }
-
-
 def peak_mib() -> int:
     """Return the peak memory of this program; getrusage would include the parent's."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) // 1024
 
 
-def alone(measure: str, *arguments: str) -> Results:
-    """Measure in a separate process, for separate peak memory and imports."""
-    command = [sys.executable, "-m", "benchmarks.speed", "--alone", measure, *arguments]
+def started(verifier: str) -> Results:
+    """Measure `start` in a separate process, for separate peak memory and imports."""
+    command = [sys.executable, "-m", "benchmarks.speed", "--alone", verifier]
     environment = {**os.environ, "HALLDETECT_OFFLINE": "1"}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     result: Results = json.loads(done.stdout.splitlines()[-1])
-    print(measure, *arguments[1:], json.dumps(result), flush=True)
     return result
-
-
-# Texts
-
-
-def books(rows: Sequence[Row]) -> dict[int, str]:
-    """Return sources of growing length: articles joined, repeated if needed."""
-    text = "\n\n".join(dict.fromkeys("\n\n".join(documents(row)) for row in rows))
-    while len(text.split(" ")) < 100_000:
-        text = f"{text}\n\n{text}"
-    return {size: " ".join(text.split(" ")[:size]) for size in (100, 1_000, 10_000, 100_000)}
-
-
-def long_texts(datasets: Path) -> tuple[str, str]:
-    """Return a long source and a long response.
-
-    The source is two news articles of SummEdits. The response has their sentences in another order,
-    every second one with other numbers, mixed with the sentences of two other articles.
-    """
-    rows = load_dataset("summedits-news", datasets).rows
-    articles = sorted(
-        {row.source for row in rows if isinstance(row.source, str)},
-        key=lambda text: (-len(text.split()), text),
-    )
-    source = " ".join(f"{articles[0]}\n\n{articles[2]}".split()[:SOURCE_WORDS])
-    own = [span.cut(source) for span in sentences(source)]
-    random.Random(0).shuffle(own)
-    own = [_other_numbers(text) if at % 2 else text for at, text in enumerate(own)]
-    foreign = [span.cut(text) for text in articles[3:5] for span in sentences(text)]
-    mixed = [text for pair in zip(own, foreign, strict=False) for text in pair]
-    return source, " ".join(" ".join(mixed).split()[:RESPONSE_WORDS])
-
-
-def _other_numbers(text: str) -> str:
-    return re.sub(r"\d+", lambda found: str(int(found[0]) + 3), text)
 
 
 def measure(datasets: Path, verifier: str, articles: int) -> Results:
@@ -182,7 +118,6 @@ def measure(datasets: Path, verifier: str, articles: int) -> Results:
 
     rows = load_dataset("qags-cnndm", datasets).rows
     few = rows[:: max(1, len(rows) // articles)][:articles]
-    said = [span.cut(row.response) for row in rows[:60] for span in sentences(row.response)]
     result: Results = {
         "machine": {
             "processor": processor(),
@@ -191,25 +126,9 @@ def measure(datasets: Path, verifier: str, articles: int) -> Results:
             "python": platform.python_version(),
         },
         "verifier": Detector(verifier=verifier).verifier.description,
-        "start": alone("start", verifier),
+        "start": started(verifier),
         "ways": methods(few, verifier),
-        "source_words": {},
-        "claims": {},
     }
-    with TemporaryDirectory() as folder:
-
-        def of(source: str, response: str) -> Results:
-            files = [Path(folder) / name for name in ("source.txt", "response.txt")]
-            for file, text in zip(files, (source, response), strict=True):
-                file.write_text(text, encoding="utf-8")
-            return alone("check", verifier, *map(str, files))
-
-        sources = books(rows)
-        for size, text in sources.items():
-            result["source_words"][size] = of(text, rows[0].response)
-        for count in (1, 10, 50):
-            result["claims"][count] = of(sources[1_000], "\n".join(said[:count]))
-        result["long"] = of(*long_texts(datasets))
     result["machine"]["load_after"] = round(os.getloadavg()[0], 2)
     return result
 
@@ -246,55 +165,35 @@ def methods_text(found: Results) -> str:
     return table(head, [(name, *(way[key] for key in keys)) for name, way in ranked])
 
 
-def growth_text(key: str, label: str) -> Callable[[Results], str]:
-    """Return the writer of the table of times by size."""
-    keys = ("claims", "pairs_judged", "verifier_tokens", "seconds", "processor_seconds", "peak_mib")
-    head = (label, "claims", "pairs judged", "tokens", "s", "CPU s", "peak MiB")
-    return lambda found: table(
-        head, [(size, *(run[name] for name in keys)) for size, run in found[key].items()]
-    )
-
-
 def start_text(found: Results) -> str:
     """Return the table of the start-up."""
     steps = table(("step", "s"), list(found["start"]["seconds"].items()))
     return f"{steps}\n\nPeak memory after the first check: {found['start']['peak_mib']} MiB."
 
 
-def long_text(found: Results) -> str:
-    """Return the sentences about a long response against a long source."""
-    run = found["long"]
-    states = ", ".join(f"{count} {name}" for name, count in run["states"].items())
-    return (
-        f"{run['words'][1]:,} words against {run['words'][0]:,}: {run['claims']} claims "
-        f"({states}), "
-        f"{run['pairs_judged']} pairs, {run['verifier_tokens']:,} tokens, "
-        f"{run['processor_seconds']} CPU seconds, "
-        f"{run['processor_seconds'] / run['claims']:.1f} per claim."
-    )
-
-
 PARTS: dict[str, Callable[[Results], str]] = {
     "machine": machine_text,
     "methods": methods_text,
-    "source": growth_text("source_words", "words of source"),
-    "claims": growth_text("claims", "sentences of response"),
-    "long": long_text,
     "start": start_text,
 }
+
+
+def fill(page: str, parts: Mapping[str, str]) -> str:
+    """Return a page with the texts between its marks replaced."""
+    for name, text in parts.items():
+        begin, end = f"<!-- {name} -->", f"<!-- end {name} -->"
+        before, opened, rest = page.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (opened and closed):
+            raise SystemExit(f"the page has no place for {name}")
+        page = f"{before}{begin}\n{text}\n{end}{after}"
+    return page
 
 
 def filled(page: str) -> str:
     """Return the page with every table rewritten from the results."""
     found = json.loads(RESULTS.read_text(encoding="utf-8"))
-    for name, write in PARTS.items():
-        begin, end = f"<!-- {name} -->", f"<!-- end {name} -->"
-        before, opened, rest = page.partition(begin)
-        _, closed, after = rest.partition(end)
-        if not (opened and closed):
-            raise SystemExit(f"{PAGE.name} has no place for {name}")
-        page = f"{before}{begin}\n{write(found)}\n{end}{after}"
-    return page
+    return fill(page, {name: write(found) for name, write in PARTS.items()})
 
 
 def main() -> None:
@@ -304,11 +203,10 @@ def main() -> None:
     parser.add_argument("--verifier", default="base")
     parser.add_argument("--articles", type=int, default=30)
     parser.add_argument("--page", action="store_true", help="write the page alone")
-    parser.add_argument("--alone", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--alone", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
-        name, *arguments = options.alone
-        print(json.dumps(start(*arguments) if name == "start" else check(*arguments)))
+        print(json.dumps(start(options.alone)))
         return
     if not options.page:
         if options.datasets is None:

@@ -58,9 +58,10 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _how(evidence: Evidence) -> str:
     return (
         "Written by `halldetect bench report`. Hallucinated is the positive class; balanced "
-        f"accuracy and F1 are at the threshold {THRESHOLD}, which was fitted on none of these "
-        f"datasets. In brackets: 95 % intervals ({evidence.samples:,} bootstrap samples of "
-        f"documents). {_weights(evidence)}A mean counts each dataset the same."
+        f"accuracy and F1 are at the threshold {THRESHOLD}, which was fitted on none of the "
+        f"test datasets. In brackets: 95 % intervals ({evidence.samples:,} bootstrap samples of "
+        f"documents). {_weights(evidence)}A mean counts each dataset the same. The files were made "
+        f"with {len({one.code for one in evidence.headers.values()})} versions of the code."
     )
 
 
@@ -98,6 +99,8 @@ def _means(tables: Tables) -> list[str]:
     titles = ["method", "AUROC", "balanced accuracy", "F1"]
     if both:
         titles += ["AUROC, all rows", "balanced accuracy, all rows"]
+    if shared.development:
+        titles.append("AUROC, development sets")
     rows = []
     for method in _best(shared, evidence.reference, MAX_MEANS):
         if shared.mean(method, "AUROC").value is None:  # a dataset is missing
@@ -110,6 +113,8 @@ def _means(tables: Tables) -> list[str]:
                 interval(every.mean(method, name)) if method in every.methods else NONE
                 for name in COMPARED
             ]
+        if shared.development:
+            cells.append(number(shared.mean(method, "AUROC", shared.development).value))
         cost = tables.costs[method]
         cells += [number(cost.counted["generative passes"], 1), number(cost.tokens, 0)]
         rows.append(cells)
@@ -122,7 +127,12 @@ def _means(tables: Tables) -> list[str]:
             f'; in the columns "all rows", on the {every.count:,} rows of {len(every.shared)} '
             "datasets that the methods without a language model scored"
         )
-    text += ". Passes of a language model and tokens are per response."
+    text += ". Passes of a language model and tokens are per response, on the same rows."
+    if shared.development:
+        text += (
+            f" Weights, rules or settings were chosen on {', '.join(shared.development)}: these "
+            "have a mean of their own."
+        )
     text += _of_all(len(rows), len(shared.methods))
     return ["## Means", text, table([*titles, "passes", "tokens"], rows)]
 
@@ -286,6 +296,8 @@ def readme_text(tables: Tables) -> str:
     worth = next((one.text for one in tables.answers if "decomposition" in one.question), "")
     # The first sentence is about the default.
     gained = f"{worth.partition('. ')[0].rstrip('.')}."
+    if scope.development:
+        said += f" They leave out {len(scope.development)} sets on which something was chosen."
     return " ".join(filter(None, [said, gained, newer_weights(evidence.settings)]))
 
 
@@ -318,12 +330,23 @@ def _quality(tables: Tables) -> Iterable[list[Cell]]:
     for title, scope in (("shared", evidence.on_shared_rows), ("all", evidence.on_all_rows)):
         for method in scope.methods:
             if scope.shared:
-                means = (scope.mean(method, name) for name in METRICS)
-                yield [title, "mean", method, scope.count, *means]
+                for mean, names in _meant(scope).items():
+                    rows_of = sum(len(scope.rows[name].ids) for name in names)
+                    means = (scope.mean(method, name, names) for name in METRICS)
+                    yield [title, mean, method, rows_of, *means]
             for dataset, rows in scope.rows.items():
                 if (dataset, method) in scope.measured:
                     cells = (scope.cell(dataset, method, name) for name in METRICS)
                     yield [title, dataset, method, len(rows.ids), *cells]
+
+
+def _meant(scope: Scope) -> dict[str, tuple[str, ...]]:
+    """Return the datasets of every mean by its name."""
+    if not scope.development:
+        return {"mean": scope.shared}
+    every = tuple(name for name in scope.rows if name in {*scope.shared, *scope.development})
+    named = {"mean of test sets": scope.shared, "mean of development sets": scope.development}
+    return {"mean": every, **named}
 
 
 def _csv(

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halldetect_bench.datasets.labelled_rows import Row
 from training.large.data import write
 from training.leaks import read
 from training.operating_points import at_operating_point, fit_operating_points
@@ -51,6 +52,14 @@ def readable(text: str) -> str:
     return read_source(text).readable(Span(0, len(text)))
 
 
+def drawn(rows: Sequence[Row], most: int) -> list[Row]:
+    """Return the labelled rows of a set, at most some of them, drawn with a fixed seed."""
+    found = [row for row in rows if row.response and row.hallucinated is not None]
+    count = min(most, len(found))
+    # All of a small set, in its order.
+    return [found[at] for at in sorted(random.Random(14).sample(range(len(found)), count))]
+
+
 def responses(shared: Path, work: Path, most: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of every set: source, claims with readings, labels of claims and response."""
     from benchmarks.suites import suite_rows
@@ -69,11 +78,7 @@ def responses(shared: Path, work: Path, most: int) -> Iterator[dict[str, Any]]:
         return {"set": name, "source": source, "wrong": wrong, "claims": claims, "document": key}
 
     for name in SIX + SHORT_DEV:
-        loaded = load_dataset(name, shared / "datasets").rows
-        found = [item for item in loaded if item.response and item.hallucinated is not None]
-        if len(found) > most:
-            found = [found[at] for at in sorted(random.Random(14).sample(range(len(found)), most))]
-        for item in found:
+        for item in drawn(load_dataset(name, shared / "datasets").rows, most):
             source = "\n\n".join(map(readable, documents(item)))
             yield row(name, source, item.response, bool(item.hallucinated), source[:80],
                       item.question)  # fmt: skip

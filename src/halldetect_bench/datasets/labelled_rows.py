@@ -110,6 +110,10 @@ def join(parts: Iterable[Loaded]) -> Loaded:
 # (`python -m training.leaks` checks that), but a verifier that was trained on other rows of a
 # dataset knows its style and its kinds of errors.
 TRAINING_OVERLAP = {
+    "wice": "part of the train split",
+    "halueval": "part of the questions",
+    "llm-aggrefact": "parts of WiCE and RAGTruth that are not in it",
+    "clearfacts": "parts of WiCE and RAGTruth that are not in it",
     "defacto": "the train and validation splits",
     "bump": "four articles of task 1, whose rows are left out",
     "pubmedqa": "the abstracts that are not in its test split, and its kinds of wrong answers",

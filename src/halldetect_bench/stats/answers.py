@@ -122,13 +122,13 @@ def _growth(evidence: Evidence) -> str | None:
     for by in dict.fromkeys(one.by for one in bins):
         known = [one for one in bins if one.by == by and one.auroc.value is not None]
         if len(known) > 1:
-            ends = " and ".join(
-                f"{one.auroc.value:.3f} ({one.auroc.low:.3f} to {one.auroc.high:.3f}) with "
-                f"{one.tokens:,.0f} verifier tokens at {one.range}"
-                for one in (known[0], known[-1])
+            bins_of = "; ".join(
+                f"{one.range}: {one.auroc.value:.3f} ({one.auroc.low:.3f} to {one.auroc.high:.3f}),"
+                f" {one.tokens:,.0f} tokens, {one.datasets} datasets"
+                for one in known
             )
-            parts.append(f"By {by}, AUROC is {ends}")
-    return ". ".join(parts) + "." if parts else None
+            parts.append(f"AUROC and verifier tokens by {by} (other datasets in each): {bins_of}.")
+    return " ".join(parts) or None
 
 
 def _sentences(evidence: Evidence) -> str | None:

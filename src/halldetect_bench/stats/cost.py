@@ -98,9 +98,11 @@ def timed(evidence: Evidence) -> list[Timed]:
             results = [one for one in every if one.header.dataset == dataset]
             base = next((one for one in results if _is_default(one.header)), None)
             results.sort(key=lambda one: (one is not base, short_label(one.header)))
+            # All methods on the rows that each of them has.
+            ids = set.intersection(*({item.id for item in one.predictions} for one in results))
             for one in results:
                 times = Figure(None) if base is None or one is base else _times(base, one)
-                cost = mean_cost(one.predictions)
+                cost = mean_cost([item for item in one.predictions if item.id in ids])
                 label = short_label(one.header)
                 found.append(Timed(machine, dataset, label, one.header, cost, times))
     return found

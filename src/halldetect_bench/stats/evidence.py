@@ -38,13 +38,14 @@ class Scope:
     """Methods on the same rows of each dataset.
 
     `measured` has every metric of a dataset and method on all samples. The means are over the
-    `shared` datasets: those of the reference.
+    `shared` datasets: those of the reference, without the `development` ones.
     """
 
     methods: tuple[str, ...]
     rows: Mapping[str, Rows]
     measured: Mapping[tuple[str, str], Mapping[str, Values]]
     shared: tuple[str, ...]
+    development: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -56,11 +57,12 @@ class Scope:
         found = self.measured.get((dataset, method))
         return Figure(None) if found is None else figure(found[metric])
 
-    def mean(self, method: str, metric: str) -> Figure:
-        """Return the mean of a metric over the shared datasets; None if one is missing."""
-        if not self.shared or any((name, method) not in self.measured for name in self.shared):
+    def mean(self, method: str, metric: str, names: Sequence[str] | None = None) -> Figure:
+        """Return the mean of a metric over datasets, by default shared; None if one is missing."""
+        names = names or self.shared
+        if not names or any((name, method) not in self.measured for name in names):
             return Figure(None)
-        return figure(mean([self.measured[name, method][metric] for name in self.shared]))
+        return figure(mean([self.measured[name, method][metric] for name in names]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,10 @@ class Evidence:
             and 0 < found.hallucinated < len(found.ids)
             and not is_training_data(name)
         )
-        return Scope(methods, rows, measured, shared)
+        chosen = tuple(name for name in shared if name in self.settings.development)
+        others = tuple(name for name in shared if name not in chosen)
+        # With development sets alone, they are what there is to show.
+        return Scope(methods, rows, measured, others or chosen, chosen if others else ())
 
     def _shared(self, scores: Sequence[Mapping[str, float]], dataset: str) -> Rows | None:
         """Return the labelled rows that all methods have scored, or None."""
@@ -227,9 +232,10 @@ class Evidence:
         """Return the figures of one method, or the second's minus the first's; None without rows.
 
         Two methods are compared on the rows that both scored, without sets that were trained on.
+        Means leave development sets out.
         """
         found: dict[str, dict[str, Values]] = {}
-        count = 0
+        counts: dict[str, int] = {}
         for dataset in self.datasets:
             if is_training_data(dataset) or not all(dataset in scores for scores in methods):
                 continue
@@ -240,12 +246,13 @@ class Evidence:
             found[dataset] = {
                 name: after[name] - before[0][name] if before else after[name] for name in METRICS
             }
-            count += len(rows.ids)
+            counts[dataset] = len(rows.ids)
         if not found:
             return None
+        meant = [name for name in found if name not in self.settings.development] or [*found]
         return Compared(
-            count,
-            {name: figure(mean([one[name] for one in found.values()])) for name in METRICS},
+            sum(counts[dataset] for dataset in meant),
+            {name: figure(mean([found[one][name] for one in meant])) for name in METRICS},
             {
                 dataset: {name: figure(values) for name, values in one.items()}
                 for dataset, one in found.items()

@@ -5,6 +5,7 @@ A folder of results may hold `settings.toml`:
     title = "..."            # the title of the report
     notes = ["..."]          # paragraphs at the start of the report
     min_rows = 200           # files with fewer rows are left out, unless the set has no more
+    development = ["..."]    # datasets by which something was chosen; means leave them out
     [weights]                # the digests of the reported weights, by verifier
     base = ["..."]
     [shipped]                # the digests of newer, shipped weights, by verifier
@@ -35,6 +36,7 @@ class Settings:
     title: str = "Results"
     notes: tuple[str, ...] = ()
     min_rows: int = 1
+    development: Sequence[str] = ()
     weights: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shipped: Mapping[str, str] = field(default_factory=dict)
     trained_on: Mapping[str, str] = field(default_factory=dict)

@@ -69,11 +69,16 @@ class Tables:
 
     @cached_property
     def costs(self) -> dict[str, MeanCost]:
-        """The mean cost of every method on all rows that it has."""
-        cells = self.evidence.cells
+        """The mean cost of every method on the rows of the means."""
+        cells, scope = self.evidence.cells, self.evidence.on_shared_rows
         return {
             method: mean_cost(
-                [item for key, one in cells.items() if key[1] == method for item in one.values()]
+                [
+                    cells[name, method][row]
+                    for name in scope.shared
+                    if (name, method) in cells
+                    for row in scope.rows[name].ids
+                ]
             )
             for method in self.evidence.methods
         }
