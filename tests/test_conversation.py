@@ -250,7 +250,9 @@ def test_action_of_the_agent(messages: list[Message], claim: str, status: str, r
 
 
 def test_invented_identifier_in_a_text() -> None:
-    claim = only(last(*SEND, said("Your ticket number is FAC-20418.")))
+    report = last(*SEND, said("Your ticket number is FAC-20418."))
+    assert "(FAC-20418 occurs in nothing before)" in str(report)
+    claim = only(report)
     assert claim.reason == "FAC-20418 occurs in nothing before"
     assert claim.status is Status.UNSUPPORTED
 

@@ -356,7 +356,8 @@ def _settled(before: _Before, report: Report, claim: ClaimReport) -> ClaimReport
     own = claim.text if claim.span is None else claim.span.cut(report.response)
     invented = [word.words for word in claim.wrong if word.kind == ErrorKind.IDENTIFIER]
     if invented:
-        return replace(claim, reason=f"{', '.join(invented)} occurs in nothing before")
+        said = f"{', '.join(invented)} occurs in nothing before"
+        return replace(claim, reason=said, proof=None)
     said = "\n".join(report.documents[at] for at in before.given)
     since = max(before.given, default=0)
     finding = rules.find_action(rules.statement_in(own)[0], before.answered, said, since)
