@@ -203,7 +203,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     listed = tomllib.loads((HERE / "peers.toml").read_text(encoding="utf-8"))
     ours, clones = Ours(), Clones(options.peers)
     sets = [compare(one, options.data, clones, ours) for one in listed["set"]]
-    found = {"results": ours.digests, "peers": clones.digests, "sets": sets}
+    weights = {name: report["weights"] for name, report in ours.reports.items()}
+    found = {"results": ours.digests, "weights": weights, "peers": clones.digests, "sets": sets}
     found["paper"] = paper_table(ours, listed["paper"])
     options.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
