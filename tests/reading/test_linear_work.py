@@ -21,7 +21,6 @@ from halldetect.reading import (
     assertions,
     citations,
     claims,
-    clauses,
     document,
     html_page,
     lead_ins,
@@ -36,7 +35,7 @@ from halldetect.reading import (
 )
 
 MODULES = [
-    answers, assertions, citations, claims, clauses, html_page, lead_ins, markdown, normalise,
+    answers, assertions, citations, claims, html_page, lead_ins, markdown, normalise,
     references, response, sentences, sources, structured, words,
 ]  # fmt: skip
 LENGTH = 500

@@ -13,7 +13,7 @@ import pytest
 from halldetect_bench.datasets.labelled_rows import trained_on
 from halldetect_bench.predictions import Results
 from halldetect_bench.registry import DATASETS
-from halldetect_bench.report import csv_files, readme_block, summary
+from halldetect_bench.report import csv_files, readme_text, summary
 from halldetect_bench.stats.cost import timed
 from halldetect_bench.stats.evidence import Evidence
 from halldetect_bench.stats.selection import Settings
@@ -77,7 +77,7 @@ def test_report_names_the_development_sets() -> None:
     text = summary(tables)
     assert "Means over 1 datasets, on the 40 rows" in text
     assert "chosen on dev: these have a mean of their own" in text
-    assert "The means leave out 1 sets on which something was chosen." in readme_block(tables)
+    assert "They leave out 1 sets on which something was chosen." in readme_text(tables)
     rows = csv.DictReader(csv_files(tables)["quality.csv"].splitlines())
     means = {
         row["dataset"]: (row["rows"], row["AUROC"])
