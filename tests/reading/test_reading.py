@@ -139,6 +139,7 @@ def test_every_word_is_in_its_unit(text: str) -> None:
         ("25) bicycles have room.", ["25 bicycles have room."]),
         ("1. Ann left.\n2. Bob stayed.", ["Ann left.", "Bob stayed."]),
         ("False:\nAnn left.", ["It is not true that Ann left."]),
+        ("f(x=False): writes a file.", ["f(x=False): writes a file."]),
         ("Common myths:\n- The ferry sank.", ["It is not true that the ferry sank."]),
         ("Ann left.\n\nSources:\n- [1] Ferry leaflet, 2024, page 3", ["Ann left."]),
         ("Source: Ann left Rome.", ["Ann left Rome."]),

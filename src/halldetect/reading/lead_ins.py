@@ -23,8 +23,8 @@ REFERENCES = re.compile(
     r"further reading|see also|read more|more information)(?: used| cited)?",
     re.IGNORECASE,
 )
-FALSE = re.compile(
-    r"\b(?:false|wrong|incorrect|untrue|myths?|misconceptions?|lies|not true|fiction|fake|"
+FALSE = re.compile(  # but not the value in "overwrite=False"
+    r"(?<!=)\b(?:false|wrong|incorrect|untrue|myths?|misconceptions?|lies|not true|fiction|fake|"
     r"rumou?rs?|debunked|hoax(?:es)?|never happened|inaccurate|mistaken)\b",
     re.IGNORECASE,
 )
