@@ -47,6 +47,7 @@ def test_langchain_agents_are_guarded_by_their_tool_results(answer: str, kept: b
     said = ask(AIMessage("", tool_calls=[call]), AIMessage(answer))
     assert said == (answer if kept else REPLACEMENT)
     assert ask(AIMessage(answer)) == REPLACEMENT  # no tool was called: nothing says so
+    assert ask(AIMessage(greeting := "Hello! How can I help you?")) == greeting
     with pytest.raises(UngroundedError):
         ask(AIMessage(answer), behavior="error")
 

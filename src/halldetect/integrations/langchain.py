@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from halldetect.detector import Detector
+from halldetect.inputs import ASSERTS_NOTHING
 from halldetect.integrations.checker import REPLACEMENT, Checker, failure, one_of
 
 OnFail = Literal["annotate", "raise", "replace"]
@@ -99,7 +100,8 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
         if not isinstance(message, AIMessage) or message.tool_calls:
             return None
         report = self._checker.check_answer(list(map(_plain, state["messages"])))
-        if report.ok:
+        # A greeting, a question or "I do not know" asserts nothing that could be wrong.
+        if report.ok or (report.reason in ASSERTS_NOTHING and not report.left_out):
             return None
         if self._exit_behavior == "error":
             raise failure(report)
