@@ -573,6 +573,16 @@ def test_check_messages_of_a_wrong_file(
     assert error in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "option", ["--words", "--missing", "--question=Why?", "--fail-on=disputed"]
+)
+def test_check_messages_refuses_options_of_one_response(
+    conversation: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--quiet", "--messages", str(conversation), option]) == 2
+    assert f"{option.partition('=')[0]} does not apply to --messages" in capsys.readouterr().err
+
+
 def event(agent: str, **changes: Any) -> str:
     if agent == "claude_code":
         name, more = "Stop", {"permission_mode": "default"}

@@ -13,7 +13,7 @@ from tests.support.paths import ROOT
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (25230, 20000),
+    "halldetect": (25240, 20000),
     "core": (12610, 10000),
     "halldetect_serve": (4570, 4500),
     "halldetect_serve JavaScript": (1510, 1600),
@@ -25,7 +25,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.batch": (2320, None),
     "halldetect.cli": (2550, None),
     "halldetect.explanation": (570, None),
-    "halldetect.integrations": (1200, None),
+    "halldetect.integrations": (1210, None),
     "halldetect.knowledge": (800, None),
     "halldetect.large": (1210, None),
     "halldetect.models": (1130, None),

@@ -166,6 +166,9 @@ def _run_messages(arguments: argparse.Namespace) -> int:
     from halldetect import render
     from halldetect.cli.hook import read_transcript
 
+    for name in ("words", "missing", "question", "fail_on"):
+        if getattr(arguments, name):
+            raise InputError(f"--{name.replace('_', '-')} does not apply to --messages")
     reader = TextArguments(literal=arguments.text)
     documents = [text for item in arguments.texts for text in reader.read_documents(item, "source")]
     for item in arguments.source:
