@@ -191,7 +191,7 @@ def test_litellm_takes_the_source_from_a_rag_prompt() -> None:
         check(CONTRADICTED.response)
 
 
-@pytest.mark.parametrize("group", ["inspect_ai", "llm", "pytest11"])
+@pytest.mark.parametrize("group", ["inspect_ai", "pytest11"])
 def test_frameworks_find_us_by_entry_point(group: str) -> None:
     (point,) = (point for point in entry_points(group=group) if point.name == "halldetect")
     assert point.load() is not None

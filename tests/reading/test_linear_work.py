@@ -202,7 +202,7 @@ def test_calls_of_hostile_texts() -> None:
 
 @pytest.mark.slow
 def test_calls_of_many_hostile_texts() -> None:
-    check_calls(hostile_texts(500))
+    check_calls(hostile_texts(200))
 
 
 def test_prose_needs_few_calls() -> None:
