@@ -330,8 +330,7 @@ def main() -> None:
         "suites": {key[0]: figures(found) for key, found in groups.items() if len(key) == 1},
         "all": figures(range(len(rows))),
         "kinds": {" ".join(key): figures(found) for key, found in groups.items() if len(key) == 2},
-        # Expected state, state, and the support and contradiction of the worst claim. Of copies,
-        # which are thousands, only the wrong ones.
+        # Expected state, state, support and contradiction of the worst claim; wrong copies only.
         "predictions": {
             f"{row.suite} {row.id}": [row.expected, state, *_worst(report)]
             for row, state, report in zip(rows, states, reports, strict=True)
