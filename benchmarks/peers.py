@@ -204,8 +204,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ours, clones = Ours(), Clones(options.peers)
     sets = [compare(one, options.data, clones, ours) for one in listed["set"]]
     weights = {name: report["weights"] for name, report in ours.reports.items()}
-    found = {"results": ours.digests, "weights": weights, "peers": clones.digests, "sets": sets}
-    found["paper"] = paper_table(ours, listed["paper"])
+    found = {"results": ours.digests, "weights": weights, "peers": clones.digests, "sets": sets,
+             "paper": paper_table(ours, listed["paper"])}  # fmt: skip
     options.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

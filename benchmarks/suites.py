@@ -316,12 +316,9 @@ def main() -> None:
         return found
 
     description = detector.verifier.description
+    kept = {"name", "kind", "runtime", "calibration"}
     result = {
-        "verifier": {
-            key: value
-            for key, value in description.items()
-            if "digest" in key or key in ("name", "kind", "runtime", "calibration")
-        },
+        "verifier": {k: v for k, v in description.items() if "digest" in k or k in kept},
         "configuration": detector.configuration.to_dict(),
         "rows_sha256": {suite: digest_of(file) for suite, file in files.items()},
         "limit": options.limit,
