@@ -79,7 +79,7 @@ def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str,
         parts = [content] if isinstance(content, str) else content
         _require(parts, list, f"{place}.content", "text or a list of parts")
         yield from ((f"{place}.content[{at}]", part) for at, part in enumerate(parts))
-    calls = raw.get("tool_calls") or [raw[name] for name in ("function_call",) if raw.get(name)]
+    calls = raw.get("tool_calls") or list(filter(None, [raw.get("function_call")]))
     _require(calls, list, f"{place}.tool_calls", "a list")
     for at, call in enumerate(calls):
         where = f"{place}.tool_calls[{at}]"

@@ -109,7 +109,7 @@ def clauses(sentence: TrackedText) -> list[TrackedText]:
             found[-1] = (found[-1][0], end)
         else:
             found.append((start, end))
-    # Parts that are no clauses are more often the items of a list than clauses.
+    # Other parts are more often the items of a list than clauses.
     if len(found) < max(MIN_CLAUSES, 0.6 * len(starts)) or not _is_clause(text[: found[0][1]]):
         return [sentence]
     return [sentence.cut(*place) for place in found]

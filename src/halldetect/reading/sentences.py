@@ -160,7 +160,7 @@ def _ends(content: str) -> Iterator[int]:
     """Yield the ends of the sentences of a line, according to nupunkt.
 
     Long lines are read in windows, and long runs without a space are changed, because nupunkt can
-    take quadratic time. A window begins with the last sentence of the one before, which may go on.
+    take quadratic time. A window begins with the last sentence before it, which may be cut.
     """
     content = _RUN.sub(lambda run: "x" * len(run[0]), content)
     start = 0

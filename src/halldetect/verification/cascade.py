@@ -1,7 +1,7 @@
 """When `auto` asks its second verifier: where that is likely to correct the verdict.
 
 `python -m benchmarks.cascade` fits the weights on development sets and prints them. The present
-ones were fitted on answers of earlier weights; a new fit is no better (results/cascade.json).
+ones were fitted on answers of earlier weights; a new fit gains nothing (results/cascade.json).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 def costing(results: Results, tokens: list[int]) -> Results:
-    """Return results whose rows cost so many tokens; further rows cost a thousand."""
+    """Return results whose rows cost the given tokens; further rows cost a thousand."""
     told = [*tokens, *[1000] * (len(results.predictions) - len(tokens))]
     return replace(
         results,
