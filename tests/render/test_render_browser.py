@@ -11,13 +11,11 @@ import pytest
 from halldetect import render
 from halldetect.report import Status
 from tests.support import report_samples as samples
-from tests.support.chromium import chromium, keys, look, text_of
+from tests.support.chromium import PATIENCE, chromium, keys, look, soon, text_of
 
 pytestmark = pytest.mark.browser
 
-# How long anything may take: three suites run side by side.
-PATIENCE = 60.0
-
+SELECTED = ".response .selected"
 RIDERS = (
     "The Harbour Line carried 18,400 passengers on an average weekday, a little above the "
     "forecast of 17,000. Saturdays were stronger than expected, at 21,900."
@@ -45,7 +43,7 @@ def show(browser, tmp_path):
             browser.get_log(kind)
         browser.get(file.as_uri() + fragment)
         if script:
-            soon(browser, "#live .head")
+            soon(lambda: every(browser, "#live .head"))
         return browser
 
     yield opened
@@ -59,14 +57,6 @@ def one(browser, selector):
 
 def every(browser, selector):
     return browser.find_elements("css selector", selector)
-
-
-def soon(browser, selector):
-    """The first element, once the script of the page has made it; a busy machine takes a while."""
-    end = time.monotonic() + PATIENCE
-    while not (found := every(browser, selector)) and time.monotonic() < end:
-        time.sleep(0.05)
-    return found[0]
 
 
 def in_sight(browser, selector):
@@ -110,8 +100,8 @@ def test_spans_after_emoji_and_in_overlap_are_exact(show):
     report = samples.town()
     for place, claim in enumerate(report.claims):
         browser.execute_script(f"location.hash = '#claim-{place + 1}'")
-        time.sleep(0.1)
-        assert text_of(browser, ".response .selected") == claim.span.cut(report.response)
+        text = claim.span.cut(report.response)
+        assert soon(lambda text=text: text_of(browser, SELECTED) == text), text
     shared = next(
         node
         for node in every(browser, ".response .claim")
@@ -125,7 +115,7 @@ def test_spans_after_emoji_and_in_overlap_are_exact(show):
 
 def test_passage_in_source_leads_to_its_claim(show):
     browser = show(samples.town(), "#claim-1")
-    soon(browser, ".scroller .use.contradicted").click()
+    soon(lambda: every(browser, ".scroller .use.contradicted"))[0].click()
     assert chosen(browser) == 3
 
 
@@ -190,7 +180,7 @@ def test_markdown_is_shown_as_written_with_exact_marks(show):
 @pytest.mark.parametrize("height", [600, 757, 1100])
 def test_opened_claims_and_sources_get_enough_height(show, height):
     browser = show(samples.town(), "#claim-3", width=1280, height=height)
-    time.sleep(0.3)
+    assert in_sight(browser, ".scroller .focus")
     boxes = browser.execute_script(
         "return ['#card-3', '.source', '.scroller .focus'].map((name) => {"
         " const box = document.querySelector(name).getBoundingClientRect();"
@@ -215,8 +205,7 @@ def test_hostile_text_is_read_and_not_run(show):
     browser = show(report)
     for place in range(1, len(report.claims) + 1):
         browser.execute_script(f"location.hash = '#claim-{place}'")
-        time.sleep(0.05)
-        assert chosen(browser) == place
+        assert soon(lambda place=place: chosen(browser) == place)
     assert browser.execute_script("return window.pwned === undefined")
     assert "<script>window.pwned=1</script>" in one(browser, ".response").text
     assert every(browser, ".response img, .scroller img, .detail img, .response a") == []
@@ -225,7 +214,7 @@ def test_hostile_text_is_read_and_not_run(show):
 
 def test_nothing_is_requested(show):
     browser = show(samples.hostile(), "#claim-2")
-    time.sleep(0.3)
+    assert in_sight(browser, ".scroller .focus")
     messages = [json.loads(row["message"])["message"] for row in browser.get_log("performance")]
     asked = [
         message["params"]["request"]["url"]
@@ -259,13 +248,11 @@ def test_nothing_runs_off_the_side(show, name, width, height):
 def test_phone_readers_reach_the_source_and_return(show):
     browser = show(samples.town(), "#claim-3", width=390, height=844)
     browser.execute_script("document.querySelector('#detail-3 .show').click()")
-    time.sleep(0.3)
-    visible = "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
-    visible += "return box.top >= 0 && box.bottom <= innerHeight"
-    assert browser.execute_script(visible, ".scroller .focus")
+    visible = "const box = document.querySelector(arguments[0])?.getBoundingClientRect();"
+    visible += "return Boolean(box) && box.top >= 0 && box.bottom <= innerHeight"
+    assert soon(lambda: browser.execute_script(visible, ".scroller .focus"))
     browser.execute_script("document.querySelector('.scroller .focus').click()")
-    time.sleep(0.3)
-    assert browser.execute_script(visible, "#card-3 h3")
+    assert soon(lambda: browser.execute_script(visible, "#card-3 h3"))
 
 
 def test_every_control_has_a_name(show):
@@ -332,7 +319,6 @@ def test_thousands_of_claims_stay_quick(show):
     mark = ".response .claim[data-claims='2001']"
     browser.execute_script("document.querySelector(arguments[0]).click()", mark)
     assert chosen(browser) == 2001
-    assert text_of(browser, ".response .selected") == report.claims[2000].text
+    assert text_of(browser, SELECTED) == report.claims[2000].text
     browser.execute_script("location.hash = '#claim-1'")
-    time.sleep(0.3)
-    assert chosen(browser) == 1
+    assert soon(lambda: chosen(browser) == 1)

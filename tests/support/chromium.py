@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 DRIVER = shutil.which("chromedriver")
+# How long anything may take: three suites run side by side.
+PATIENCE = 60.0
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -56,6 +59,14 @@ def look(browser: Any, *, width: int, height: int, scheme: str) -> None:
     command("Emulation.setEmulatedMedia", {"media": "", "features": [feature]})
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     command("Emulation.setDeviceMetricsOverride", size)
+
+
+def soon(condition: Callable[[], Any]) -> Any:
+    """Wait until the condition is true, and return its last value; a busy machine takes a while."""
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
 
 
 def text_of(browser: Any, selector: str) -> str:

@@ -201,11 +201,9 @@ def test_phone_shows_the_passage(page):
     page.reported()
     page.press(".response .claim.contradicted")
     page.press("#detail-2 .show")
-    time.sleep(0.4)
-    assert page.run(
-        "const box = document.querySelector('.scroller .focus').getBoundingClientRect();"
-        "return box.top >= 0 && box.bottom <= innerHeight"
-    )
+    visible = "const box = document.querySelector('.scroller .focus')?.getBoundingClientRect();"
+    visible += "return Boolean(box) && box.top >= 0 && box.bottom <= innerHeight"
+    page.until(lambda: page.run(visible), "passage in sight")
     assert page.width() <= 390
 
 

@@ -121,6 +121,7 @@ class ReportView {
 
   /** Opens a claim, or closes the open one; `quiet` neither scrolls nor changes the address. */
   select(claim, { quiet = false } = {}) {
+    cancelAnimationFrame(this.again);
     this.expand(this.selected, false);
     this.selected = claim;
     const card = this.expand(claim, true);
@@ -156,7 +157,7 @@ class ReportView {
     const node = this.scroller.querySelector(".focus");
     node?.scrollIntoView({ block: "center" });
     // Blocks on the way get their true height a frame later; look again.
-    if (node && tries) requestAnimationFrame(() => this.bringPassage(tries - 1));
+    if (node && tries) this.again = requestAnimationFrame(() => this.bringPassage(tries - 1));
   }
 
   /** Shows the claims of the state of a button, or all of them. */
