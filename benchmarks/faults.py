@@ -1,17 +1,14 @@
-"""Faults around the service, each with its own service and the verifier of the tests.
+"""Faults of the store, each with its own service and the verifier of the tests.
 
 A fault returns its figures and, in `problems`, a line for whatever was lost, hung, or answered in a
-way that it must not be. `benchmarks.soak` runs them after its load.
+way that it must not be. `benchmarks.soak` runs them after its load. tests/serve/test_faults.py has
+the faults of clients and workers, and the full disk.
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
 import random
-import resource
 import signal
-import socket
 import sqlite3
 import tempfile
 import time
@@ -21,16 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
-from benchmarks.serve import QUICK, Load
-from tests.support.running import Running, eventually, serving
+from tests.support.running import Running, serving
 
 SOURCE = "The ferry crosses every hour. The bridge opened in 1932. " * 40
-ALLOWED = {"200", "429", "503"}
-HEAD = "POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 Found = dict[str, Any]
 
 
@@ -60,70 +53,6 @@ def works(service: Running) -> bool:
         return client.post("/v1/check", json=body).status_code == 200
 
 
-def connections(_: str) -> Found:
-    """Open 500 connections at once."""
-    with serving("--rate", "0") as service:
-        load = Load(service.url, QUICK)
-
-        async def ask_all() -> None:
-            await asyncio.gather(*(load.ask(number) for number in range(500)))
-
-        began = time.monotonic()
-        asyncio.run(asyncio.wait_for(ask_all(), 120))
-        statuses = dict(load._statuses)
-        found = [f"status {name}" for name in set(statuses) - ALLOWED]
-        found += [] if works(service) else ["no check works after it"]
-        seconds = round(time.monotonic() - began, 1)
-    return {"statuses": statuses, "seconds": seconds, "problems": found}
-
-
-def slow_and_leaving(_: str) -> Found:
-    """Connect 100 endless senders, 50 that do not read, 100 that leave; others must not wait."""
-    with serving("--rate", "0") as service:
-        address = (urlsplit(service.url).hostname or "", urlsplit(service.url).port or 0)
-        lines = [socket.create_connection(address, 10) for _ in range(250)]
-        for number, line in enumerate(lines):
-            body = f'{{"source": "It rains.", "response": "Boat {number} sleeps 300 ms a day."}}'
-            whole = f"{HEAD}Content-Length: {len(body)}\r\n\r\n{body}".encode()
-            line.sendall(whole[:-20] if number < 100 else whole)
-            if number >= 150:
-                line.close()
-        with service.client() as client:
-            began = time.monotonic()
-            alive = client.get("/healthz").status_code == 200
-            health = time.monotonic() - began
-        for line in lines:
-            line.close()
-        began = time.monotonic()
-        eventually(lambda: service.worker_numbers()["running"] == 0, 60)
-        cleared = time.monotonic() - began
-        found = [] if alive and health < 2 else [f"/healthz took {health:.1f} s"]
-        found += [] if works(service) else ["no check works after it"]
-    return {"health_s": round(health, 2), "cleared_s": round(cleared, 1), "problems": found}
-
-
-def worker_killed(_: str) -> Found:
-    """Kill the worker three times under load."""
-    with serving("--rate", "0") as service, ThreadPoolExecutor(12) as pool:
-
-        def ask(number: int) -> str:
-            body = {"source": "It rains.", "response": f"Boat {number} sleeps 100 ms a day."}
-            with service.client() as client:
-                return str(client.post("/v1/check", json=body).status_code)
-
-        asked = []
-        for round_ in range(3):
-            asked += [pool.submit(ask, round_ * 100 + number) for number in range(12)]
-            time.sleep(0.3)
-            with suppress(AssertionError, OSError):
-                os.kill(service.worker(), signal.SIGKILL)
-            eventually(lambda: service.get("/readyz").status_code == 200)
-        statuses = Counter(item.result(120) for item in asked)
-        found = [f"status {name}" for name in set(statuses) - ALLOWED]
-        found += [] if works(service) else ["no check works after it"]
-    return {"statuses": dict(statuses), "problems": found}
-
-
 def server_killed(folder: str) -> Found:
     """Kill the server while it keeps reports; it must have all that it acknowledged."""
     options = ("--store", "--database", f"sqlite:///{folder}/killed.db", "--rate", "0")
@@ -137,23 +66,6 @@ def server_killed(folder: str) -> Found:
     with serving(*options) as service:
         lost = missing(service, kept)
     return {"kept": len(kept), "problems": [f"report {name} is lost" for name in lost]}
-
-
-def disk_full(folder: str) -> Found:
-    """Let no file of a store grow, as on a full disk: checks continue, kept reports stay."""
-    options = ("--store", "--database", f"sqlite:///{folder}/full.db", "--rate", "0")
-
-    def bounded() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
-
-    with serving(*options, preexec_fn=bounded) as service:
-        kept = stored(service, 300, "Boat")
-        found = [] if works(service) else ["no check works with a full disk"]
-    with serving(*options) as service:
-        found += [f"report {name} is lost" for name in missing(service, kept)]
-        found += [] if stored(service, 1, "New") else ["nothing is kept with room again"]
-    found += [] if len(kept) < 300 else ["the disk was never full"]
-    return {"kept": len(kept), "problems": found}
 
 
 def _damaged(folder: str, name: str, damage: Callable[[Path], None]) -> Found:
@@ -244,10 +156,7 @@ def two_servers(folder: str) -> Found:
     return {"kept": len(kept), "problems": found}
 
 
-FAULTS = (
-    connections, slow_and_leaving, worker_killed, server_killed, disk_full, read_only, corrupted,
-    corrupted_while_serving, two_servers,
-)  # fmt: skip
+FAULTS = (server_killed, read_only, corrupted, corrupted_while_serving, two_servers)
 
 
 def run_faults() -> dict[str, Found]:

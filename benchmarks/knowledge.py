@@ -23,7 +23,6 @@ Adds to benchmarks/results/knowledge.json, one section per kind of measurement.
 
 from __future__ import annotations
 
-import argparse
 import json
 import lzma
 import os
@@ -41,7 +40,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import processor
+from benchmarks.store import command, processor, store, stored
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector
 from halldetect.knowledge.builder import build_index
@@ -54,7 +53,6 @@ from halldetect_bench.registry import data_root
 from halldetect_bench.stats.classification_metrics import auroc
 from training.operating_points import at_operating_point
 
-RESULTS = Path(__file__).parent / "results" / "knowledge.json"
 DEPTHS = (1, 5, 10, 20)
 QUERIES = 100
 # In a reused text, each nth word comes from another text.
@@ -235,20 +233,19 @@ def check(folder: Path, count: int, verifier: str | Verifier, device: str) -> di
 
 def main() -> None:
     """Run the requested measurements and add them to the results file."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = command(__doc__, "knowledge.json")
     parser.add_argument("--among", nargs="*", type=int, default=[], help="other passages")
     parser.add_argument("--sizes", nargs="*", type=int, default=[], help="passages to index")
     parser.add_argument("--texts", nargs="*", type=Path, default=[], help="JSON Lines, for --sizes")
     parser.add_argument("--check", type=int, default=0, help="so many responses of WiCE")
     add_verifier_options(parser)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    known = json.loads(arguments.out.read_text("utf-8")) if arguments.out.exists() else {}
+    known = stored(arguments.out)
     known["processor"] = processor()
 
     def save(section: str, name: str, measured: dict[str, Any]) -> None:
         known.setdefault(section, {})[name] = measured
-        arguments.out.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+        store(arguments.out, known)
         print(section, name, measured, flush=True)
 
     with tempfile.TemporaryDirectory() as folder_name:

@@ -4,15 +4,11 @@
     python -m benchmarks.suites --verifier large --device cuda [--base BASE.gguf]
     python -m benchmarks.suites --suites long_answers two_documents copies --out FILE
     python -m benchmarks.suites --suites conversations --out FILE
-    python -m benchmarks.suites --pairs vitaminc.jsonl.xz --limit 3000 --out FILE
 
 `--base` as in `benchmarks.verifiers`. tests/data/README.md describes the suites. Every claim,
 answer or copied sentence is a response of its own. Answers, copies and conversations are checked
 only if named. A turn of a conversation is unsupported if it is flagged, else supported; the
 processor time of a turn without the verifier is measured too.
-
-With `--pairs`, the pairs of a file are checked instead: one JSON object a line with premise,
-hypothesis and label, as `checks` has them; `--limit` then draws rows at random, with a fixed seed.
 
 Reported: true responses that are flagged, false ones that pass, responses with the wrong state,
 precision and recall of the state "contradicted", and the marked sentences of answers with a failing
@@ -22,10 +18,7 @@ with digests of weights and rows, and the state and support of every claim; no t
 
 from __future__ import annotations
 
-import argparse
 import json
-import lzma
-import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.forms.answers import read_marked
+from benchmarks.store import DATA, RESULTS, command, entries, store
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect.detector import Detector
 from halldetect.inputs import Pair, Source
@@ -43,8 +37,6 @@ from halldetect.report import Report, Status, Verdict
 from tests.support.copied_sentences import copies
 from tests.support.fakes import OverlapVerifier
 
-DATA = Path(__file__).parents[1] / "tests" / "data"
-RESULTS = Path(__file__).parent / "results" / "suites"
 SUITES = ("cases", "checks", "everyday", "hostile", "contexts", "recombined")
 FILES = (*SUITES, "long_answers", "two_documents", "quantities", "quotations")
 CONVERSATIONS = "conversations"
@@ -91,9 +83,8 @@ def suite_rows(suite: str) -> list[SuiteRow]:
     """Return the rows of a suite, in the order of its file."""
     if suite == "copies":
         return copied_rows()
-    lines = (DATA / f"{suite}.jsonl").read_text(encoding="utf-8").splitlines()
     rows = turn_rows if suite == CONVERSATIONS else _rows
-    return [row for line in lines for row in rows(suite, json.loads(line))]
+    return [row for entry in entries(suite) for row in rows(suite, entry)]
 
 
 def turn_rows(suite: str, entry: dict[str, Any]) -> Iterator[SuiteRow]:
@@ -138,22 +129,6 @@ def copied_rows() -> list[SuiteRow]:
         for row in {str(row.source): row for row in rows}.values()
         for at, kind, text in copies(row.source)
     ]
-
-
-def pair_rows(file: Path, limit: int | None) -> list[SuiteRow]:
-    """Return all or some pairs of a .jsonl or .jsonl.xz file, with line numbers as ids."""
-    if not file.is_file():
-        raise SystemExit(f"{file} is not there")
-    read = lzma.open if file.suffix == ".xz" else open
-    with read(file, "rt", encoding="utf-8") as lines:
-        entries = list(enumerate(map(json.loads, lines), 1))
-    if limit is not None and limit < len(entries):
-        entries = sorted(random.Random(0).sample(entries, limit), key=lambda numbered: numbered[0])
-    for line, entry in entries:
-        if entry["label"] not in EXPECTED:
-            raise SystemExit(f"{file}, line {line}: the label is not one of {', '.join(EXPECTED)}")
-        entry |= {"id": str(line), "domain": entry["label"]}
-    return [row for _, entry in entries for row in _rows("pairs", entry)]
 
 
 def state_of(report: Report) -> Status:
@@ -276,23 +251,17 @@ def marked_sentences(rows: Sequence[SuiteRow], reports: Sequence[Report]) -> dic
 
 def main() -> None:
     """Check the suites, print the figures and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command(__doc__)
     add_verifier_options(parser)
     parser.add_argument(
         "--suites", nargs="+", choices=(*FILES, "copies", CONVERSATIONS), default=SUITES
     )
-    parser.add_argument("--pairs", type=Path, help="check this file of labelled pairs instead")
     parser.add_argument("--limit", type=int, help="the first rows of every suite only")
     parser.add_argument("--out", type=Path, help="default: results/suites/VERIFIER.json")
     options = parser.parse_args()
     detector = Detector(verifier=verifier_of(options))
-    if options.pairs:
-        files = {"pairs": options.pairs}
-        rows = pair_rows(options.pairs, options.limit)
-    else:
-        named = FILES if "copies" in options.suites else options.suites
-        files = {suite: DATA / f"{suite}.jsonl" for suite in named}
-        rows = [row for suite in options.suites for row in suite_rows(suite)[: options.limit]]
+    named = FILES if "copies" in options.suites else options.suites
+    rows = [row for suite in options.suites for row in suite_rows(suite)[: options.limit]]
     began = time.perf_counter()
     if CONVERSATIONS in options.suites and len(options.suites) > 1:
         parser.error("conversations are measured alone")
@@ -320,7 +289,7 @@ def main() -> None:
     result = {
         "verifier": {k: v for k, v in description.items() if "digest" in k or k in kept},
         "configuration": detector.configuration.to_dict(),
-        "rows_sha256": {suite: digest_of(file) for suite, file in files.items()},
+        "rows_sha256": {suite: digest_of(DATA / f"{suite}.jsonl") for suite in named},
         "limit": options.limit,
         "seconds": round(seconds, 2),
         **({"own_milliseconds": own_milliseconds(talks)} if talks else {}),
@@ -334,9 +303,8 @@ def main() -> None:
             if row.suite != "copies" or state != row.expected
         },
     }
-    out = options.out or RESULTS / f"{description['name']}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    out = options.out or RESULTS / "suites" / f"{description['name']}.json"
+    store(out, result)
     for name, values in {**result["suites"], "all": result["all"]}.items():
         print(name, json.dumps(values))
     print(f"{len(rows)} claims in {seconds:.1f} s; {out}")
