@@ -1,10 +1,10 @@
-"""Measure speed and memory of `halldetect batch`, locally and on Ray.
+"""Measure the speed of `halldetect batch`, locally and on Ray.
 
-    python -m benchmarks.batch throughput [--rows N]   rows per second, 1 and 2 workers
-    python -m benchmarks.batch nodes [--rows N]        1, 2 and 4 local Ray nodes of one core
+    python -m benchmarks.batch [--rows N]
 
 Results go to benchmarks/results/batch.json. Processor time is measured as well as wall time: on a
-busy machine only the processor time describes the program.
+busy machine only the processor time describes the program. The other sections of the file (`flat`:
+memory over a million rows) are by `git show 8f198c5:benchmarks/batch.py` and its earlier versions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
 from halldetect.verification.verifiers.onnx import physical_cores
 
-NODES = (1, 2, 4)  # the first is what the others are compared with
 PLACES = ("Arlen", "Brook", "Corve", "Dunmore", "Eskdale", "Farrow", "Glen Ashby", "Holme")
 THINGS = ("ferry", "library", "quarry", "mill", "school", "bridge", "market", "tower")
 FACTS = (
@@ -114,32 +113,11 @@ def throughput(folder: Path, rows: int) -> dict[str, Any]:
     return found
 
 
-def nodes(folder: Path, rows: int) -> dict[str, Any]:
-    """Measure local Ray nodes of one core each, and what of linear growth they reach."""
-    os.environ.setdefault("RAY_worker_niceness", "0")  # as on a cluster for halldetect
-    from ray.cluster_utils import Cluster as LocalNodes
-
-    source = write_rows(folder / "typical.jsonl", made_rows(rows, 10))
-    found: dict[str, Any] = {}
-    for count in NODES:
-        local = LocalNodes()
-        for _ in range(count):
-            local.add_node(num_cpus=1, include_dashboard=False)
-        local.wait_for_nodes()
-        one = found[f"{count} nodes"] = on_ray(folder, source, count, rows, local.address)
-        local.shutdown()
-        rate = found[f"{NODES[0]} nodes"]["rows_a_second"]
-        one["of_linear"] = round(one["rows_a_second"] / rate / count, 3)
-    return found
-
-
-def on_ray(
-    folder: Path, source: str, workers: int, rows: int, address: str | None = None
-) -> dict[str, Any]:
+def on_ray(folder: Path, source: str, workers: int, rows: int) -> dict[str, Any]:
     """Measure a run on Ray, without the start of Ray and of the models."""
     detector = Detector()
     one = write_rows(folder / "one.jsonl", made_rows(1, 4))
-    cluster = Cluster(address, workers, part_rows=max(rows // (12 * workers), 1))
+    cluster = Cluster(None, workers, part_rows=max(rows // (12 * workers), 1))
     seconds = []
     for name, given in (("cold", one), ("start", one), ("all", source)):
         job = Job(given, str(folder / f"ray-{workers}-{name}.jsonl"), in_parts=True)
@@ -156,27 +134,22 @@ def on_ray(
     }
 
 
-PARTS = {"throughput": (throughput, 96), "nodes": (nodes, 400)}
-
-
 def main() -> None:
-    """Run a part, and store its results."""
+    """Measure, and store the results."""
     parser = command(__doc__, "batch.json")
-    parser.add_argument("what", choices=PARTS)
-    parser.add_argument("--rows", type=int)
+    parser.add_argument("--rows", type=int, default=96)
     arguments = parser.parse_args()
-    work, rows = PARTS[arguments.what]
     with tempfile.TemporaryDirectory() as folder:
-        found = work(Path(folder), arguments.rows or rows)
+        found = throughput(Path(folder), arguments.rows)
     kept = stored(arguments.out)
-    kept.setdefault("machines", {})[arguments.what] = {  # each part may run on another machine
+    kept.setdefault("machines", {})["throughput"] = {
         "processor": processor(),
         "cores": physical_cores(),
         "python": platform.python_version(),
         "halldetect": __version__,
         "weights": base_weights(),
     }
-    kept[arguments.what] = found
+    kept["throughput"] = found
     store(arguments.out, kept)
     print(json.dumps(found, indent=1))
 

@@ -7,8 +7,7 @@
 
 `--base` as in `benchmarks.verifiers`. tests/data/README.md describes the suites. Every claim,
 answer or copied sentence is a response of its own. Answers, copies and conversations are checked
-only if named. A turn of a conversation is unsupported if it is flagged, else supported; the
-processor time of a turn without the verifier is measured too.
+only if named. A turn of a conversation is unsupported if it is flagged, else supported.
 
 Reported: true responses that are flagged, false ones that pass, responses with the wrong state,
 precision and recall of the state "contradicted", and the marked sentences of answers with a failing
@@ -21,7 +20,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,6 @@ from halldetect.models.integrity import digest_of
 from halldetect.reading.document import Span
 from halldetect.report import Report, Status, Verdict
 from tests.support.copied_sentences import copies
-from tests.support.fakes import OverlapVerifier
 
 SUITES = ("cases", "checks", "everyday", "hostile", "contexts", "recombined")
 FILES = (*SUITES, "long_answers", "two_documents", "quantities", "quotations")
@@ -184,51 +182,17 @@ def checked(detector: Detector, rows: Sequence[SuiteRow]) -> list[Report]:
     return [found[index] for index in range(len(rows))]
 
 
-def own_milliseconds(entries: Iterable[dict[str, Any]]) -> dict[str, float]:
-    """Return the processor time of a turn without the verifier: the mean, and after 100 results.
-
-    The results are short records, or mixed ones of 2 kB with 50 values.
-    """
-    detector = Detector(OverlapVerifier())
-
-    def spent(messages: list[Any], start: int) -> tuple[float, int]:
-        began = time.process_time()
-        found = detector.check_conversation(messages, start=start)
-        return 1000 * (time.process_time() - began), len(found.turns)
-
-    every = [spent(entry["messages"], 0) for entry in entries]
-    mean = sum(time for time, _ in every) / sum(turns for _, turns in every)
-    found = {"mean": round(mean, 1)}
-    for name, rows in (("after_100_results", 0), ("after_100_mixed_results", 10)):
-        long = long_conversation(100, rows)
-        spent(long, len(long) - 1)  # reads the results
-        found[name] = round(spent(long, len(long) - 1)[0], 1)
-    return found
-
-
-def long_conversation(results: int, rows: int = 0) -> list[dict[str, Any]]:
-    """Return a conversation in which each result of a tool, with further rows, has an answer."""
+def long_conversation(results: int) -> list[dict[str, Any]]:
+    """Return a conversation in which each result of a tool has an answer."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Please list my orders."}]
     for number in range(4000, 4000 + results):
-        call: dict[str, Any] = {"id": str(number), "name": "get_order", "args": {"page": number}}
-        order: dict[str, Any] = {
-            "order": number,
-            "name": f"Lena {number}",
-            "total": number / 8,
-            "state": "sent",
-        }
-        if rows:
-            call["args"] |= {"order_id": f"AX-{number}", "since": f"2026-05-{number % 28 + 1:02}"}
-            order["rows"] = [
-                {"id": f"AX-{number * 10 + at}", "items": at + 2, "paid": at % 2 == 0,
-                 "note": f"The parcel waited {number % 90 + at} minutes at gate {at} on {at} May.",
-                 "contact": {"mail": f"lena{number}{at}@example.org", "tags": ["late", "depot"]}}
-                for at in range(1, rows)
-            ]  # fmt: skip
+        call = {"id": str(number), "name": "get_order", "args": {"page": number}}
+        name = f"Lena {number}"
+        order = {"order": number, "name": name, "total": number / 8, "state": "sent"}
         messages += [
             {"role": "assistant", "tool_calls": [call]},
             {"role": "tool", "tool_call_id": str(number), "content": json.dumps(order)},
-            {"role": "assistant", "content": f"Order {number} is sent to Lena {number}."},
+            {"role": "assistant", "content": f"Order {number} is sent to {name}."},
         ]
     return messages
 
@@ -265,7 +229,6 @@ def main() -> None:
     began = time.perf_counter()
     if CONVERSATIONS in options.suites and len(options.suites) > 1:
         parser.error("conversations are measured alone")
-    talks = {row.source: row.turn.conversation for row in rows if row.turn is not None}.values()
     reports = checked(detector, rows)
     seconds = time.perf_counter() - began
     states = [
@@ -292,7 +255,6 @@ def main() -> None:
         "rows_sha256": {suite: digest_of(DATA / f"{suite}.jsonl") for suite in named},
         "limit": options.limit,
         "seconds": round(seconds, 2),
-        **({"own_milliseconds": own_milliseconds(talks)} if talks else {}),
         "suites": {key[0]: figures(found) for key, found in groups.items() if len(key) == 1},
         "all": figures(range(len(rows))),
         "kinds": {" ".join(key): figures(found) for key, found in groups.items() if len(key) == 2},

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import lru_cache
 
+from halldetect.facts.recogniser import Fact, FactKind, WordUsage, find_facts
 from training.perturbation import lexicon
 
-_WORD = r"[A-Z][A-Za-zÀ-ÿ]*(?:[’'-][A-Z][A-Za-zÀ-ÿ]+)*"
-_NAME = re.compile(rf"\b{_WORD}(?:(?: (?:of|de|van|von|al|bin|da|del|du))? {_WORD})*(?![\w@])")
 _NOT_NAMES = lexicon.NOT_NAMES | {*lexicon.MONTHS, *lexicon.WEEKDAYS}
 _LEADING = _NOT_NAMES | {*lexicon.TITLES, *lexicon.OFFICES}
 _COUNTRIES = frozenset(lexicon.COUNTRIES)
@@ -26,60 +25,24 @@ _PERSON_BEFORE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name with its offsets in a text."""
-
-    text: str
-    start: int
-    end: int
-
-
-def find(text: str, context: str = "") -> list[Name]:
-    """Return the names in a text.
-
-    A capital at the start of a sentence does not make a name: the word must also be capitalised
-    inside a sentence, in the text or the context, or be followed by another capitalised word.
-
-    A single word that also occurs in lower case is not a name.
-    """
-    inner = _inner_capitals(text) | _inner_capitals(context)
-    lowercase = _lowercase_words(text) | _lowercase_words(context)
+def find(text: str, context: str = "") -> list[Fact]:
+    """Return the names in a text, without titles; the context shows which words are names."""
     found = []
-    for match in _NAME.finditer(text):
-        words = match.group().split(" ")
-        start = match.start()
-        opening = _opens_sentence(text, start)
-        while words and (
-            words[0] in _LEADING
-            or words[0].islower()
-            or (opening and len(words) == 1 and words[0] not in inner)
-        ):
+    for fact in find_facts(text, _usage(context or text)):
+        words, start = fact.text.split(" "), fact.start
+        while words and (words[0] in _LEADING or words[0].islower()):
             start += len(words.pop(0)) + 1
-            opening = False
         while words and (words[-1] in _NOT_NAMES or words[-1].islower()):
             words.pop()
         name = " ".join(words)
-        if len(name) > 1 and not (len(words) == 1 and name.lower() in lowercase):
-            found.append(Name(name, start, start + len(name)))
+        if fact.kind is FactKind.NAME and len(name) > 1:
+            found.append(replace(fact, text=name, start=start, end=start + len(name)))
     return found
 
 
 @lru_cache(maxsize=512)
-def _inner_capitals(text: str) -> frozenset[str]:
-    """Return words capitalised inside a sentence, or naming a speaker in a dialogue."""
-    return frozenset(
-        word
-        for match in _NAME.finditer(text)
-        for word in match.group().split(" ")[
-            _opens_sentence(text, match.start()) and text[match.end() : match.end() + 1] != ":" :
-        ]
-    )
-
-
-@lru_cache(maxsize=512)
-def _lowercase_words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"(?<![\w'’])[a-z]{2,}(?![\w'’])", text))
+def _usage(text: str) -> WordUsage:
+    return WordUsage([text])
 
 
 def kinds(text: str, source: str) -> dict[str, str]:
@@ -131,8 +94,3 @@ def _winner(counter: Counter[str]) -> str:
         return "unknown"
     (best, count), *rest = counter.most_common()
     return "unknown" if rest and rest[0][1] == count else best
-
-
-def _opens_sentence(text: str, start: int) -> bool:
-    before = text[:start].rstrip(" \t\"'“‘`(")
-    return not before or before[-1] in ".!?:;|\n-–—"
