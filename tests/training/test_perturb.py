@@ -13,7 +13,7 @@ from training.perturbation import lexicon
 from training.perturbation.perturb import KINDS, perturb
 
 SOURCE = (
-    "On Tuesday Maria Keller told reporters that Acme would close its plant in Ohio. "
+    "Late on Tuesday, Maria Keller told reporters that Acme would close its plant in Ohio. "
     "John Baker, who runs Globex, praised Maria Keller for her honesty. The plant in Utah, built "
     "in 1998, employs 340 people and made a profit of $12 million in March 2015. "
     "Baker said the plant in Nevada was older. He may sell some machines."

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 
-from halldetect.reading.words import MONTHS
+from halldetect.reading import words as package
 from training.words import pairs, words
 
+MONTHS, WEEKDAYS = package.MONTHS, package.WEEKDAYS
 MONTH_DAYS = dict(zip(MONTHS, (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31), strict=True))
 SEASONS = words("seasons")
 NUMBER_WORDS = words("number_words")
