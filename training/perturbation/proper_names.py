@@ -26,18 +26,31 @@ _PERSON_BEFORE = re.compile(
 
 
 def find(text: str, context: str = "") -> list[Fact]:
-    """Return the names in a text, without titles; the context shows which words are names."""
+    """Return the names in a text, without titles.
+
+    A word that begins a sentence must also be in a name elsewhere, in the text or the context.
+    """
     found = []
+    sure, known = find_facts(text), _words(text) | _words(context)
     for fact in find_facts(text, _usage(context or text)):
+        if fact not in sure and fact.text not in known:
+            continue
         words, start = fact.text.split(" "), fact.start
         while words and (words[0] in _LEADING or words[0].islower()):
             start += len(words.pop(0)) + 1
         while words and (words[-1] in _NOT_NAMES or words[-1].islower()):
             words.pop()
         name = " ".join(words)
-        if fact.kind is FactKind.NAME and len(name) > 1:
+        if fact.kind is FactKind.NAME and len(name) > 1 and not re.match("I['’]", name):
             found.append(replace(fact, text=name, start=start, end=start + len(name)))
     return found
+
+
+@lru_cache(maxsize=512)
+def _words(text: str) -> frozenset[str]:
+    """Return the words of the names that do not begin a sentence alone."""
+    names = (fact.text for fact in find_facts(text) if fact.kind is FactKind.NAME)
+    return frozenset(word for name in names for word in name.split())
 
 
 @lru_cache(maxsize=512)
