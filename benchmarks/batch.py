@@ -1,38 +1,34 @@
-"""Measure speed and memory of `halldetect batch`, locally and on Ray.
+"""Measure the speed of `halldetect batch`, locally and on Ray.
 
-    python -m benchmarks.batch throughput [--rows N]   rows per second, 1 and 2 workers
-    python -m benchmarks.batch nodes [--rows N]        1, 2 and 4 local Ray nodes of one core
-    python -m benchmarks.batch flat [--rows N]         memory over 1,000,000 tiny rows
+    python -m benchmarks.batch [throughput|nodes] [--rows N]
+
+measures one and two workers, or one, two and four local Ray nodes of one core each.
 
 Results go to benchmarks/results/batch.json. Processor time is measured as well as wall time: on a
-busy machine only the processor time describes the program.
+busy machine only the processor time describes the program. The other sections of the file (`flat`:
+memory over a million rows) are by `git show 8f198c5:benchmarks/batch.py` and its earlier versions.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
-import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import base_weights, processor
+from benchmarks.store import base_weights, command, processor, store, stored
 from halldetect import Detector, __version__
 from halldetect.batch.cache import ReportCache
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
-from halldetect.batch.results import RowCounts
-from halldetect.report import Probabilities
 from halldetect.verification.verifiers.onnx import physical_cores
 
-RESULTS = Path(__file__).parent / "results" / "batch.json"
 NODES = (1, 2, 4)  # the first is what the others are compared with
 PLACES = ("Arlen", "Brook", "Corve", "Dunmore", "Eskdale", "Farrow", "Glen Ashby", "Holme")
 THINGS = ("ferry", "library", "quarry", "mill", "school", "bridge", "market", "tower")
@@ -162,68 +158,17 @@ def on_ray(
     }
 
 
-class Words:
-    """A verifier at almost no cost: the share of common words gives the entailment."""
-
-    description: dict[str, Any] = {"name": "words"}  # noqa: RUF012
-    max_tokens = 500
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of words of each text."""
-        return [len(text.split()) for text in texts]
-
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        """Return probabilities from the share of common words."""
-        shares = [
-            len(set(claim.split()) & set(window.split())) / max(1, len(set(claim.split())))
-            for window, claim in pairs
-        ]
-        return [Probabilities(0.98 * share, 1 - 0.98 * share, 0.0) for share in shares]
-
-
-def flat(folder: Path, rows: int) -> dict[str, Any]:
-    """Measure memory over many rows: 5,000 distinct texts, all ids distinct."""
-    texts = [(f"The {n} mill is old.", f"The {n % 4_000} mill is old.") for n in range(5_000)]
-    given = (
-        {"id": n, "source": a, "response": b} for n in range(rows) for a, b in [texts[n % 5_000]]
-    )
-    source = write_rows(folder / "in.jsonl", given)
-    detector = Detector(verifier=Words())
-    every, seen = max(rows // 10, 1), dict[int, int]()
-
-    def watch(counts: RowCounts, fraction: float | None, is_new: bool) -> None:
-        if counts.rows // every > len(seen):
-            pages = int(Path("/proc/self/statm").read_text().split()[1])
-            seen[counts.rows] = pages * resource.getpagesize() >> 20
-
-    job = Job(source, str(folder / "out.jsonl"), batch_size=512)
-    used = time.process_time()
-    cache = ReportCache(None, run_settings(detector))
-    outcome = run_local(detector, job, cache=cache, progress=watch)
-    cache.close()
-    return {
-        "rows": outcome.counts.rows,
-        "rows_a_cpu_second": round(rows / (time.process_time() - used), 1),
-        "resident_megabytes_by_rows": seen,
-    }
-
-
-PARTS = {"throughput": (throughput, 96), "nodes": (nodes, 400), "flat": (flat, 1_000_000)}
-
-
 def main() -> None:
-    """Run a part, and store its results."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("what", choices=PARTS)
-    parser.add_argument("--rows", type=int)
+    """Measure, and store the results."""
+    parser = command(__doc__, "batch.json")
+    parser.add_argument("what", choices=("throughput", "nodes"), nargs="?", default="throughput")
+    parser.add_argument("--rows", type=int, default=96)
     arguments = parser.parse_args()
-    work, rows = PARTS[arguments.what]
     with tempfile.TemporaryDirectory() as folder:
-        found = work(Path(folder), arguments.rows or rows)
-    kept: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    kept.setdefault("machines", {})[arguments.what] = {  # each part may run on another machine
+        work = nodes if arguments.what == "nodes" else throughput
+        found = work(Path(folder), arguments.rows)
+    kept = stored(arguments.out)
+    kept.setdefault("machines", {})[arguments.what] = {
         "processor": processor(),
         "cores": physical_cores(),
         "python": platform.python_version(),
@@ -231,7 +176,7 @@ def main() -> None:
         "weights": base_weights(),
     }
     kept[arguments.what] = found
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    store(arguments.out, kept)
     print(json.dumps(found, indent=1))
 
 

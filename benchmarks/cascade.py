@@ -11,7 +11,6 @@ of `halldetect.verification.cascade`.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.store import command, store
 from halldetect.models.integrity import WEIGHTS as WEIGHTS_FOLDER
 from halldetect.verification.cascade import ASKS_FROM, WEIGHTS, asking_score, features
 from halldetect_bench.stats.classification_metrics import auroc
 from training.large.measure import LONG_DEV, SHORT_DEV, SIX, Answers, Floats, balanced
 from training.leaks import read
 
-RESULTS = Path(__file__).parent / "results" / "cascade.json"
 TEST = ("test-qa", "test-summary", "data2txt", "data2txt-lines", "clearfacts")
 GROUPS = {"development": SHORT_DEV + LONG_DEV, "test": SIX + TEST}
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -126,12 +125,11 @@ def outcome(sets: dict[str, Judged], weights: Sequence[float], cut: float) -> di
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command(__doc__, "cascade.json")
     parser.add_argument("stored", type=Path)
     for name, default in (("--first", "base"), ("--second", "large")):
         parser.add_argument(name, default=default, help="the name of its answers in STORED")
     parser.add_argument("--share", type=float, default=0.3)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     found, digests = stored(options.stored, options.first, options.second)
     groups = {
@@ -148,7 +146,7 @@ def main() -> None:
         result["rules"][name] = {group: outcome(sets, used, cut) for group, sets in groups.items()}
         for group, measured in result["rules"][name].items():
             print(f"{name:14} {group:12}", json.dumps(measured["mean"]))
-    options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    store(options.out, result)
     print(f"WEIGHTS = {weights}\nASKS_FROM = {cuts[options.share]}")
 
 

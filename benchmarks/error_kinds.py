@@ -12,7 +12,6 @@ to benchmarks/results/error_kinds.json.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,13 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.store import command, entries, store
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.facts.recogniser import FactKind, find_facts
 from halldetect.reading.sentences import sentences
 from halldetect.report import ErrorKind
 
-RESULTS = Path(__file__).parent / "results" / "error_kinds.json"
-CHECKS = Path(__file__).parents[1] / "tests" / "data" / "checks.jsonl"
 _K = ErrorKind
 # The expected kind and other fitting kinds, by the phenomenon or the type of the edit.
 # None: the kind of the changed words.
@@ -74,8 +72,7 @@ class Case:
 
 def minimal_pairs() -> Iterator[Case]:
     """Yield the contradicted rows of our minimal pairs."""
-    for line in CHECKS.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in entries("checks"):
         wanted, also = MINIMAL_PAIRS.get(row["phenomenon"], (None, set()))
         if wanted is not None and row["label"] == "contradiction":
             claim, source = row["hypothesis"], row["premise"]
@@ -168,15 +165,14 @@ def measured(cases: Sequence[Case]) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command(__doc__, "error_kinds.json")
     parser.add_argument("--data", type=Path, help="the folder of the datasets")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="the results file")
     given = parser.parse_args(arguments)
     cases = list(minimal_pairs())
     if given.data is not None:
         cases += edits(given.data)
     found = {"rules": measured(cases)}
-    given.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    store(given.out, found)
     print(json.dumps(found, indent=1, ensure_ascii=False))
 
 

@@ -24,6 +24,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.store import command
+
 FIRST = "qags-cnndm"
 DATASETS = (
     FIRST,
@@ -116,7 +118,7 @@ def run_all(
 
 def main() -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command(__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--base", default="base", help="the verifier that stands for base")

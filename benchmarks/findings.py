@@ -1,22 +1,17 @@
-"""Measure the findings: disputes, identifiers, missing statements, numbers and wrong words.
+"""Measure the findings: disputes, identifiers, missing statements and wrong words.
 
     python -m benchmarks.findings disputes|identifiers|missing         the files of tests/data
-    python -m benchmarks.findings numbers --data DIR
     python -m benchmarks.findings words --data DIR [--rows 60] [--train] [--jobs 4]
 
 `disputes`, `identifiers` and `missing` count what is found and what is found falsely.
-`numbers` counts the labelled sentences of RAGTruth's training half that would fail for a number if
-the verifier gave each a support of 0.9; it loads no model.
 `words` compares, character by character, the marks of all responses with those of people, on the
 test parts of RAGTruth or, with `--train`, on its training half: whole sentences with a failing
 claim, the failing claims, their wrong words by rule (the whole claim if there are none), and those
-found by removal too; `removal_or_claim` takes whole claims for words that are only guessed,
-`removal_low` fewer claims. Intervals of F1 are from bootstrap samples of the sources. `facts_share`
-is the processor time of all findings of a default check over the rest, `removal_share` that of the
-search by removal over the check, both on flagged responses; `removal_ratio` is the time of a check
-with that search over the time without it, on all responses.
+found by removal too. Intervals of F1 are from bootstrap samples of the sources. `removal_ratio` is
+the processor time of a check with that search over the time without it.
 `--jobs` is the number of processes. Options of the verifier: `benchmarks.verifiers`. Writes
-benchmarks/results/findings.json; no text.
+benchmarks/results/findings.json; no text. The stored file also has ways to mark, shares of time
+and a count of numbers that `git show 8f198c5:benchmarks/findings.py` measured.
 """
 
 from __future__ import annotations
@@ -26,44 +21,27 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
-from benchmarks.suites import DATA
+from benchmarks.store import command, entries, store, stored
 from benchmarks.verifiers import add_verifier_options, verifier_of
-from halldetect import pipeline
 from halldetect.detector import BLOCK, Detector
-from halldetect.explanation.explain import Findings
-from halldetect.findings.numbers import check_numbers
 from halldetect.findings.wrong_words import find_words
-from halldetect.inputs import Pair, clean_pair, read_texts
-from halldetect.reading.claims import read_claims
+from halldetect.inputs import Pair
 from halldetect.reading.document import Span
 from halldetect.reading.sentences import sentences
-from halldetect.report import ClaimReport, ErrorKind, Report, Status
-from halldetect.scoring import Calibration
+from halldetect.report import ClaimReport, ErrorKind, Report
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.registry import load_dataset
 
-RESULTS = Path(__file__).parent / "results" / "findings.json"
 DATASETS = ("ragtruth-selection-qa", "ragtruth-selection-summary", "ragtruth-selection-data2txt")
 TRAINED = ("ragtruth-selection-qa-train", "ragtruth-selection-summary-train")
-STEPS = ("check_facts", "mark_wrong_words", "find_disputes")
 RESAMPLES = 1000
-# The way `removal_low` marks failing claims with less support only.
-LOW = 0.25
 # Characters that are marked rightly, marked, and marked by people.
 Counts = tuple[int, int, int]
-
-
-def entries(name: str) -> list[dict[str, Any]]:
-    """Return the entries of a file of tests/data."""
-    lines = (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
 
 
 def disputes(detector: Detector) -> dict[str, Any]:
@@ -82,30 +60,6 @@ def disputes(detector: Detector) -> dict[str, Any]:
         "disputed": sum(marked), "found": hits, "undisputed": len(marked) - sum(marked),
         "false": sum(found) - hits,
     }  # fmt: skip
-
-
-def numbers(data: str) -> dict[str, Any]:
-    """Return the right and wrong sentences, and those with an unknown number."""
-    counts: Counter[str] = Counter()
-    for name in TRAINED:
-        for row in load_dataset(name, root=data).rows:
-            labels = [(text, wrong) for text, wrong in row.sentences if text in row.response]
-            pair = clean_pair(Pair(row.source, row.response, row.question))
-            read = read_texts(pair)
-            claims = read_claims(read.response)
-            reports = tuple(
-                ClaimReport(claim.text, claim.span, None, Status.SUPPORTED, None, 0.9)
-                for claim in claims
-            )
-            item = Findings(pair, 0, read.documents, claims, len(claims), reports=reports)
-            (found,) = check_numbers([item], lambda *_, **__: [[]], Calibration())
-            for claim in found.reports:
-                wrong = any(bad and claim.text in text for text, bad in labels)
-                right = any(not bad and claim.text in text for text, bad in labels)
-                if wrong or right:
-                    counts["wrong" if wrong else "right"] += 1
-                    counts[f"{'wrong' if wrong else 'right'}_unknown"] += claim.failing
-    return dict(sorted(counts.items()))
 
 
 def identifiers(detector: Detector) -> dict[str, Any]:
@@ -149,11 +103,6 @@ def marks(claims: Iterable[ClaimReport], *, words: bool) -> set[int]:
 def marks_by_way(report: Report, searched: Report) -> dict[str, set[int]]:
     """Return the marked characters of a response by way; `searched` has words by removal too."""
     claims = marks(report.claims, words=False)
-    whole = [
-        replace(new, wrong=()) if new.wrong == old.wrong and old.error is None else new
-        for old, new in zip(report.claims, searched.claims, strict=True)
-    ]
-    low = [claim for claim in searched.claims if (claim.support or 0.0) < LOW]
     return {
         "sentences": {
             at
@@ -164,8 +113,6 @@ def marks_by_way(report: Report, searched: Report) -> dict[str, set[int]]:
         "claims": claims,
         "words": marks(report.claims, words=True),
         "removal": marks(searched.claims, words=True),
-        "removal_or_claim": marks(whole, words=True),
-        "removal_low": marks(low, words=True),
     }
 
 
@@ -175,35 +122,18 @@ def f1(counts: Iterable[Counts]) -> float:
     return 2 * shared / (marked + gold) if marked + gold else 0.0
 
 
-def timed(step: Callable[..., Any], spent: list[float]) -> Callable[..., Any]:
-    """Return the step of a check, which adds its processor time to `spent`."""
-
-    def run(*given: Any, **named: Any) -> Any:
-        began = time.process_time()
-        try:
-            return step(*given, **named)
-        finally:
-            spent.append(time.process_time() - began)
-
-    return run
-
-
 def compared(options: argparse.Namespace, rows: Sequence[Row]) -> list[tuple[Any, ...]]:
-    """Return dataset, source, counts by way, and seconds (findings, check, removal) of each row."""
-    spent: list[float] = []
-    for name in STEPS:
-        setattr(pipeline, name, timed(getattr(pipeline, name), spent))
+    """Return dataset, source, counts by way, and seconds of check and removal of each row."""
     detector = Detector(verifier=verifier_of(options))
     found = []
     block = 1 if options.device == "cpu" or options.verifier == "base" else BLOCK
     for start in range(0, len(rows), block):
         some = rows[start : start + block]
-        spent.clear()
         began = time.process_time()
         reports = detector.check_many([(row.source, row.response, row.question) for row in some])
         checked = time.process_time()
         searched = find_words(reports, detector.verifier, detector.calibration)
-        seconds = sum(spent), checked - began, time.process_time() - checked
+        seconds = checked - began, time.process_time() - checked
         for row, report, more in zip(some, reports, searched, strict=True):
             gold = {at for begin, end in row.spans for at in range(begin, end)}
             sets = marks_by_way(report, more)
@@ -225,13 +155,10 @@ def words(options: argparse.Namespace) -> dict[str, Any]:
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         run = map if options.jobs == 1 else pool.map
         found = [item for part in run(compared, [options] * len(parts), parts) for item in part]
-    flagged = [seconds for *_, counts, seconds in found if counts["claims"][1]]
-    facts, check, removal = map(sum, zip(*flagged, strict=True)) if flagged else (0.0, 1.0, 0.0)
-    _, checked, searched = map(sum, zip(*(item[-1] for item in found), strict=True))
+    checked, searched = map(sum, zip(*(item[-1] for item in found), strict=True))
     figures: dict[str, Any] = {
         "responses": len(found), "marked": sum(bool(row.spans) for row in rows),
-        "flagged": len(flagged), "facts_share": round(facts / (check - facts), 4),
-        "removal_share": round(removal / check, 4),
+        "flagged": sum(counts["claims"][1] > 0 for *_, counts, _ in found),
         "removal_ratio": round(1 + searched / checked, 2),
     }  # fmt: skip
     for way in found[0][2]:
@@ -262,8 +189,8 @@ def figures_of(found: Sequence[tuple[Any, ...]], way: str) -> Iterator[tuple[str
 
 def main() -> None:
     """Measure, print and store the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("disputes", "identifiers", "missing", "numbers", "words"))
+    parser = command(__doc__, "findings.json")
+    parser.add_argument("what", choices=("disputes", "identifiers", "missing", "words"))
     add_verifier_options(parser)
     parser.add_argument("--data", default="data", help="the folder of the datasets")
     parser.add_argument("--rows", type=int, help="default: all")
@@ -272,16 +199,14 @@ def main() -> None:
     options = parser.parse_args()
     if options.what == "words":
         figures = words(options)
-    elif options.what == "numbers":
-        figures = numbers(options.data)
     else:
         measure = {"disputes": disputes, "identifiers": identifiers, "missing": missing}
         detector = Detector(verifier=verifier_of(options))
         figures = measure[options.what](detector)
         figures["weights"] = detector.verifier.description["digest"]
-    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
+    known = stored(options.out)
     known |= {f"{options.what}{' train' if options.train else ''} {options.verifier}": figures}
-    RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    store(options.out, known)
     print(json.dumps(figures))
 
 

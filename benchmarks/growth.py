@@ -8,23 +8,20 @@ the minutes lasts. Writes results/growth.json, docs/growth.svg and the tables of
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.batch import made_rows
-from benchmarks.machine import processor
 from benchmarks.speed import PAGE, table
+from benchmarks.store import command, processor, store
 from benchmarks.svg import Panel, curves
 from halldetect import Detector
 
-RESULTS = Path(__file__).parent / "results" / "growth.json"
 # Sizes of the source with three claims, and numbers of claims with 1,000 words.
 SIZES = {
     "words": (100, 300, 1_000, 3_000, 10_000, 30_000, 50_000),
@@ -127,7 +124,7 @@ def section(result: dict[str, Any]) -> str:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command(__doc__, "growth.json")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--verifiers", default="base,large")
     options = parser.parse_args()
@@ -135,7 +132,7 @@ def main() -> None:
     found = {name: series(name, options.minutes * 60 / len(names)) for name in names}
     cores, load = len(os.sched_getaffinity(0)), round(os.getloadavg()[0], 2)
     result = {"processor": processor(), "cores": cores, "load_after": load, "verifiers": found}
-    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    store(options.out, result)
     PAGE.with_name("growth.svg").write_text(plot(found), encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8").partition("\n## Growth of both verifiers\n")[0]
     page = f"{page}\n## Growth of both verifiers\n\n{section(result)}\n"  # the last section

@@ -1,7 +1,6 @@
-"""Knowledge: the recall of retrieval, its time, and its cost in accuracy.
+"""Measure the recall of retrieval, and its cost in accuracy.
 
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --among 0 100000 --texts FILE.jsonl.xz ...
-    python -m benchmarks.knowledge --sizes 10000 100000 1000000 --texts FILE.jsonl.xz ...
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349 --verifier large \\
         --device cuda [--base BASE.gguf]
@@ -11,37 +10,27 @@ query. A claim is found at k if its k best passages hold all sentences of one of
 document is found if one of them is from its source. --among adds N other documents of one passage,
 from the `premise` of --texts.
 
-Sizes: documents of one passage, from the `premise` of --texts. If these are too few, they are
-reused with every fifth word from another text, which keeps the word frequencies. Measured are the
-seconds of `halldetect index build`, bytes, peak memory of that process, and milliseconds per query,
-which is a sentence of a passage.
-
 Check: responses of WiCE against their own source and against the index of all sources.
 
-Adds to benchmarks/results/knowledge.json, one section per kind of measurement.
+Adds to benchmarks/results/knowledge.json, one section per kind of measurement; its section `sizes`
+(time and memory of an index) is by `git show 8f198c5:benchmarks/knowledge.py`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import lzma
-import os
 import random
-import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import processor
+from benchmarks.store import command, processor, store, stored
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector
 from halldetect.knowledge.builder import build_index
@@ -49,16 +38,12 @@ from halldetect.knowledge.index import KnowledgeIndex
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS
 from halldetect.knowledge.readers import SourceFile
 from halldetect.protocols import Verifier
-from halldetect.reading.sentences import sentences
 from halldetect_bench.registry import data_root
 from halldetect_bench.stats.classification_metrics import auroc
+from training.leaks import read
 from training.operating_points import at_operating_point
 
-RESULTS = Path(__file__).parent / "results" / "knowledge.json"
 DEPTHS = (1, 5, 10, 20)
-QUERIES = 100
-# In a reused text, each nth word comes from another text.
-EXCHANGED = 5
 
 
 def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> SourceFile:
@@ -71,8 +56,7 @@ def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> SourceFile:
 
 def wice_rows() -> list[dict[str, Any]]:
     """Return the claims of WiCE with their sources, sentence by sentence."""
-    path = data_root() / "wice" / "claim_dev.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return list(read(data_root() / "wice" / "claim_dev.jsonl"))
 
 
 def wice_index(
@@ -125,77 +109,9 @@ def _sentence_spans(lines: Sequence[str]) -> list[tuple[int, int]]:
 
 def read_texts(files: Iterable[Path]) -> list[str]:
     """Return the distinct premises of files, none longer than one passage."""
-    found: dict[str, None] = {}
-    for file in files:
-        with (lzma.open if file.suffix == ".xz" else open)(file, "rt", encoding="utf-8") as stream:
-            for line in stream:
-                text = " ".join(str(json.loads(line)["premise"]).split())
-                found[text[:PASSAGE_CHARACTERS].strip()] = None
+    premises = (" ".join(str(row["premise"]).split()) for file in files for row in read(file))
+    found = dict.fromkeys(text[:PASSAGE_CHARACTERS].strip() for text in premises)
     return [text for text in found if text]
-
-
-def variations(texts: Sequence[str], size: int, chance: random.Random) -> Iterator[str]:
-    """Yield `size` texts: the given ones, then mixtures of them."""
-    yield from texts[:size]
-    for number in range(size - len(texts)):
-        words = texts[number % len(texts)].split()
-        for at in range(0, len(words), EXCHANGED):
-            words[at] = chance.choice(chance.choice(texts).split())
-        yield " ".join(words)[:PASSAGE_CHARACTERS]
-
-
-def speed(folder: Path, size: int, texts: Sequence[str]) -> dict[str, Any]:
-    """Measure build and query times of an index of `size` passages."""
-    made = variations(texts, size, random.Random(size))
-    documents = ({"id": number, "text": text} for number, text in enumerate(made))
-    file = write_lines(folder / "made.jsonl", documents)
-    path = folder / "made.index"
-    started = time.perf_counter()
-    words = ("-m", "halldetect", "index", "build", str(file.path), "-o", str(path))
-    command = [sys.executable, *words]
-    build = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(build.pid, 0)
-    build.returncode = os.waitstatus_to_exitcode(status)
-    if build.returncode:
-        raise SystemExit(f"the build ended with {build.returncode}")
-    seconds = time.perf_counter() - started
-    result = {
-        "of_them_variations": max(0, size - len(texts)),
-        "build_seconds": round(seconds, 1),
-        "build_cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
-        "bytes": path.stat().st_size,
-        "text_bytes": file.path.stat().st_size,
-        "build_peak_memory_mb": round(usage.ru_maxrss / 1024),
-        "load_average": round(os.getloadavg()[0], 1),
-        **query_times(path),
-    }
-    path.unlink()
-    file.path.unlink()
-    return result
-
-
-def query_times(path: Path) -> dict[str, Any]:
-    """Return the times of queries, each a sentence of a passage."""
-    durations: list[float] = []
-    with closing(KnowledgeIndex(path)) as index:
-        step = max(1, index.passages // QUERIES)
-        with closing(sqlite3.connect(path)) as connection:
-            chosen = connection.execute("SELECT text FROM passages WHERE id % ? = 0", (step,))
-            texts = [text for (text,) in chosen]
-        queries = [random.Random(text).choice(sentences(text)).cut(text) for text in texts]
-        used = time.process_time()
-        for query in queries:
-            begun = time.perf_counter()
-            index.search([query], 5)
-            durations.append(1000 * (time.perf_counter() - begun))
-        query_cpu = 1000 * (time.process_time() - used) / len(queries)
-        return {
-            "passages": index.passages,
-            "queries": len(queries),
-            "query_cpu_ms_mean": round(query_cpu, 2),
-            "query_ms_median": round(median(durations), 2),
-            "query_ms_95": round(sorted(durations)[int(0.95 * len(durations))], 2),
-        }
 
 
 def check(folder: Path, count: int, verifier: str | Verifier, device: str) -> dict[str, Any]:
@@ -235,20 +151,18 @@ def check(folder: Path, count: int, verifier: str | Verifier, device: str) -> di
 
 def main() -> None:
     """Run the requested measurements and add them to the results file."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = command(__doc__, "knowledge.json")
     parser.add_argument("--among", nargs="*", type=int, default=[], help="other passages")
-    parser.add_argument("--sizes", nargs="*", type=int, default=[], help="passages to index")
-    parser.add_argument("--texts", nargs="*", type=Path, default=[], help="JSON Lines, for --sizes")
+    parser.add_argument("--texts", nargs="*", type=Path, default=[], help="JSON Lines, for --among")
     parser.add_argument("--check", type=int, default=0, help="so many responses of WiCE")
     add_verifier_options(parser)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    known = json.loads(arguments.out.read_text("utf-8")) if arguments.out.exists() else {}
+    known = stored(arguments.out)
     known["processor"] = processor()
 
     def save(section: str, name: str, measured: dict[str, Any]) -> None:
         known.setdefault(section, {})[name] = measured
-        arguments.out.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+        store(arguments.out, known)
         print(section, name, measured, flush=True)
 
     with tempfile.TemporaryDirectory() as folder_name:
@@ -256,11 +170,10 @@ def main() -> None:
         texts = read_texts(arguments.texts)
         random.Random(0).shuffle(texts)
         for count in arguments.among:
-            others = variations(texts, count, random.Random(count))
+            if count > len(texts):
+                parser.error(f"--texts hold {len(texts)} passages, fewer than {count}")
             name = f"wice_among_{count}" if count else "wice"
-            save("recall", name, wice_recall(folder, others))
-        for size in arguments.sizes:
-            save("sizes", str(size), speed(folder, size, texts))
+            save("recall", name, wice_recall(folder, texts[:count]))
         if arguments.check:
             verifier = verifier_of(arguments)
             measured = check(folder, arguments.check, verifier, arguments.device)

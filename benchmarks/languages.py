@@ -13,17 +13,15 @@ the detector's own choice by language. Writes benchmarks/results/languages.json;
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.suites import DATA
+from benchmarks.store import DATA, command, entries, store
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect.detector import Detector
 from halldetect.inputs import Source
@@ -32,8 +30,7 @@ from halldetect.verification.presets import CASCADE
 from halldetect_bench.registry import load_dataset
 from halldetect_bench.stats.resampling import COMPARED, Rows, draw_documents, figure, figures
 
-SUITE = DATA / "languages.jsonl"
-RESULTS = Path(__file__).parent / "results" / "languages.json"
+SUITE = "languages"
 MEMERAG = ("en", "de", "es", "fr", "hi")
 THRESHOLD = 0.5
 
@@ -48,10 +45,9 @@ class Claim:
     wrong: bool
 
 
-def suite(file: Path = SUITE) -> Iterator[Claim]:
+def suite() -> Iterator[Claim]:
     """Yield the claims of the project's own suite."""
-    for line in file.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in entries(SUITE):
         languages = dict.fromkeys((row["language"], row["claim_language"]))
         yield Claim("-".join(languages), row["source"], row["claim"], row["label"] != "E")
 
@@ -98,20 +94,19 @@ def _figures(group: str, found: list[tuple[str, bool, float | None]]) -> dict[st
 
 def main() -> None:
     """Measure, print and write the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = command(__doc__, "languages.json")
     add_verifier_options(parser)
     parser.add_argument("--data", help="the folder with the datasets; measures MEMERAG too")
-    parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     cascade = options.verifier == CASCADE and options.base is None
     detector = Detector(CASCADE if cascade else verifier_of(options), device=options.device)
     claims = [*suite(), *(memerag(options.data) if options.data else ())]
     found: dict[str, Any] = {
         "verifier": detector.verifier.description,
-        "suite": digest_of(SUITE),
+        "suite": digest_of(DATA / f"{SUITE}.jsonl"),
         "groups": measure(detector, claims),
     }
-    options.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    store(options.out, found)
     for group, shown in found["groups"].items():
         print(group, json.dumps(shown))
 

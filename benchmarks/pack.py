@@ -9,7 +9,6 @@ OUT/settings.toml, then name the packaged weights.
 
 from __future__ import annotations
 
-import argparse
 import json
 import lzma
 import re
@@ -19,6 +18,7 @@ from math import floor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.store import command
 from halldetect.errors import InputError
 from halldetect.models.integrity import WEIGHTS, digest_of, file_digests, joint_digest
 from halldetect.verification.verifiers.onnx import OnnxVerifier
@@ -166,7 +166,7 @@ def write_weights(settings: Path, weights: Path) -> None:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command(__doc__)
     parser.add_argument("results", type=Path, metavar="DIR", help="a folder of results")
     parser.add_argument("out", type=Path, metavar="OUT", help="where to write them")
     parser.add_argument("--base", type=Path, help="a folder of `training.base.to_hf`")

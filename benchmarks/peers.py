@@ -11,7 +11,6 @@ published. Ours come from `benchmarks/results`: predictions by row in `bench`, f
 
 from __future__ import annotations
 
-import argparse
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.store import RESULTS, command, store
 from halldetect.config import PAPER_EXTRACTOR
 from halldetect.models.integrity import digest_of
 from halldetect_bench.datasets.edited_texts import SUMMEDITS_DOMAINS
@@ -32,7 +32,6 @@ from halldetect_bench.stats.evidence import Evidence
 from halldetect_bench.stats.selection import read_settings
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 VERIFIERS = ("base", "large")
 # The paper's metrics and datasets that we have; its methods, and ours, in the order of its table.
 SHOWN = ("F1", "precision", "recall")
@@ -195,10 +194,9 @@ def paper_table(ours: Ours, theirs: list[dict[str, Any]]) -> list[dict[str, Any]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the options, compute all figures and write them."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = command(__doc__, "peers.json")
     parser.add_argument("data", type=Path)
     parser.add_argument("peers", type=Path)
-    parser.add_argument("--out", type=Path, default=RESULTS / "peers.json")
     options = parser.parse_args(arguments)
     listed = tomllib.loads((HERE / "peers.toml").read_text(encoding="utf-8"))
     ours, clones = Ours(), Clones(options.peers)
@@ -206,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     weights = {name: report["weights"] for name, report in ours.reports.items()}
     found = {"results": ours.digests, "weights": weights, "peers": clones.digests, "sets": sets,
              "paper": paper_table(ours, listed["paper"])}  # fmt: skip
-    options.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    store(options.out, found)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ worded as a report. Rows alternate between the verifiers, so other load hardly c
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import time
@@ -17,14 +16,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.machine import processor
 from benchmarks.speed import started
+from benchmarks.store import command, processor, store
 from halldetect import Detector
 from halldetect.reading.sentences import sentences
 from halldetect_bench.methods.method import documents
 from halldetect_bench.registry import load_dataset
 
-RESULTS = Path(__file__).parent / "results" / "price.json"
 # Of three rows, two are of the first set.
 SHARES = {"qags-cnndm": 2 / 3, "wice": 1 / 3}
 BARS = {"large over base": 10, "second answer, large over base": 4}
@@ -98,16 +96,15 @@ def measure(datasets: Path, count: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command(__doc__, "price.json")
     parser.add_argument("datasets", type=Path)
     parser.add_argument("--rows", type=int, default=30)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     result = measure(options.datasets, options.rows)
     for name, bar in BARS.items():
         print(name, result[name], f"bar {bar}")
     print("large: load", result["start"]["large"], "bars 4 s and 2,200 MB")
-    options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    store(options.out, result)
 
 
 if __name__ == "__main__":

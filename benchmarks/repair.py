@@ -30,7 +30,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.machine import processor
+from benchmarks.store import command, processor, store, stored
 from halldetect import Detector, Verdict
 from halldetect.inputs import Pair
 from halldetect.repair.repairer import Repairer
@@ -38,7 +38,6 @@ from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.datasets.labelled_summaries import defacto_corrections
 from halldetect_bench.registry import load_dataset
 
-RESULTS = Path(__file__).parent / "results" / "repair.json"
 DATASETS = ("defacto", "bump", "qags-cnndm", "summedits")
 
 
@@ -168,7 +167,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command(__doc__, "repair.json")
     parser.add_argument("data", type=Path, help="the folder of the datasets")
     parser.add_argument("--verifier", default="base", help="repairs")
     parser.add_argument("--judge", default="large", help="judges the outcomes")
@@ -176,12 +175,11 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", default=DATASETS, choices=DATASETS)
     parser.add_argument("--rows", type=int, default=100, help="rows per dataset")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    written = json.loads(options.out.read_text("utf-8")) if options.out.exists() else {}
+    written = stored(options.out)
     written["processor"] = processor()
     written.setdefault("verifiers", {})[options.verifier] = measure(options)
-    options.out.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    store(options.out, written)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ real models.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -23,11 +22,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.machine import base_weights
+from benchmarks.store import base_weights, command, store
 from halldetect.cli.demo import RESPONSE, SOURCE
 from tests.support.running import Running, serving
-
-HERE = Path(__file__).parent
 
 QUEUE, BATCH = 32, 8
 # The fake verifier obeys this text, so it takes the same time on every machine.
@@ -217,9 +214,8 @@ def measure_real(requests: int = 16) -> dict[str, Any]:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__, "serve.json")
     parser.add_argument("--requests", type=int, default=10_000)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "serve.json")
     arguments = parser.parse_args()
     step = max(1, arguments.requests // 10)
     with serving(*LIMITS) as service:
@@ -236,7 +232,7 @@ def main() -> None:
         "memory": held,
         "real": measure_real(),
     }
-    arguments.out.write_text(json.dumps(results, indent=2) + "\n")
+    store(arguments.out, results)
     print(json.dumps(results, indent=2))
 
 

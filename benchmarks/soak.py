@@ -12,7 +12,6 @@ each exceeded limit (`problems`).
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -35,12 +34,11 @@ import httpx
 
 from benchmarks.batch import made_rows
 from benchmarks.faults import run_faults, works
-from benchmarks.machine import base_weights, processor
 from benchmarks.serve import megabytes
+from benchmarks.store import base_weights, command, processor, store
 from halldetect_serve.settings import Limits
 from tests.support.running import Running, serving
 
-RESULTS = Path(__file__).parent / "results" / "soak.json"
 SAMPLE_SECONDS = 5.0
 QUIET_SECONDS = 20.0
 # The limits of the processes, and of their growth in the second half. A worker holds the weights
@@ -255,9 +253,8 @@ def problems(result: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__, "soak.json")
     parser.add_argument("--minutes", type=float, default=6.0)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     load = round(os.getloadavg()[0], 1)
     with tempfile.TemporaryDirectory() as folder:
@@ -291,7 +288,7 @@ def main() -> None:
     }
     result["problems"] = problems(result)
     result["samples"] = samples[:: max(1, len(samples) // 40)]
-    arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    store(arguments.out, result)
     print(json.dumps({key: value for key, value in result.items() if key != "samples"}, indent=1))
     sys.exit(1 if result["problems"] else 0)
 

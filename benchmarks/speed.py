@@ -24,15 +24,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.machine import processor
+from benchmarks.store import RESULTS, command, processor, store, stored
 from halldetect.models import digest_of
 from halldetect.models.integrity import WEIGHTS
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.registry import load_dataset
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "speed.json"
-PAGE = HERE.parent / "docs" / "speed.md"
+PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
 OURS = "halldetect"
 Results = dict[str, Any]
 
@@ -192,13 +190,13 @@ def fill(page: str, parts: Mapping[str, str]) -> str:
 
 def filled(page: str) -> str:
     """Return the page with every table rewritten from the results."""
-    found = json.loads(RESULTS.read_text(encoding="utf-8"))
+    found = stored(RESULTS / "speed.json")
     return fill(page, {name: write(found) for name, write in PARTS.items()})
 
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command(__doc__)
     parser.add_argument("datasets", type=Path, nargs="?")
     parser.add_argument("--verifier", default="base")
     parser.add_argument("--articles", type=int, default=30)
@@ -212,7 +210,7 @@ def main() -> None:
         if options.datasets is None:
             parser.error("say where the datasets are")
         result = measure(options.datasets, options.verifier, options.articles)
-        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        store(RESULTS / "speed.json", result)
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -14,21 +14,18 @@ Writes benchmarks/results/stream.json.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import time
-from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from benchmarks.machine import processor
 from benchmarks.repair import sample
+from benchmarks.store import command, processor, store
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector
 from halldetect_bench.registry import load_dataset
 
-RESULTS = Path(__file__).parent / "results" / "stream.json"
 ACTIONS = ("hold", "repair")
 
 
@@ -69,12 +66,11 @@ def measure(detector: Detector, dataset: str, rows: int, seed: int) -> dict[str,
 
 def main() -> None:
     """Measure and write the results file."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = command(__doc__, "stream.json")
     parser.add_argument("--dataset", default="qags-cnndm")
     parser.add_argument("--rows", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     add_verifier_options(parser)
-    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     detector = Detector(
         verifier=verifier_of(arguments), device=arguments.device, threads=arguments.threads
@@ -87,7 +83,7 @@ def main() -> None:
         "load_average": round(os.getloadavg()[0], 1),
         **measure(detector, arguments.dataset, arguments.rows, arguments.seed),
     }
-    arguments.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    store(arguments.out, results)
     print(json.dumps(results, indent=2))
 
 

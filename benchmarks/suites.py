@@ -4,15 +4,10 @@
     python -m benchmarks.suites --verifier large --device cuda [--base BASE.gguf]
     python -m benchmarks.suites --suites long_answers two_documents copies --out FILE
     python -m benchmarks.suites --suites conversations --out FILE
-    python -m benchmarks.suites --pairs vitaminc.jsonl.xz --limit 3000 --out FILE
 
 `--base` as in `benchmarks.verifiers`. tests/data/README.md describes the suites. Every claim,
 answer or copied sentence is a response of its own. Answers, copies and conversations are checked
-only if named. A turn of a conversation is unsupported if it is flagged, else supported; the
-processor time of a turn without the verifier is measured too.
-
-With `--pairs`, the pairs of a file are checked instead: one JSON object a line with premise,
-hypothesis and label, as `checks` has them; `--limit` then draws rows at random, with a fixed seed.
+only if named. A turn of a conversation is unsupported if it is flagged, else supported.
 
 Reported: true responses that are flagged, false ones that pass, responses with the wrong state,
 precision and recall of the state "contradicted", and the marked sentences of answers with a failing
@@ -22,18 +17,16 @@ with digests of weights and rows, and the state and support of every claim; no t
 
 from __future__ import annotations
 
-import argparse
 import json
-import lzma
-import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.forms.answers import read_marked
+from benchmarks.store import DATA, RESULTS, command, entries, store
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect.detector import Detector
 from halldetect.inputs import Pair, Source
@@ -41,10 +34,7 @@ from halldetect.models.integrity import digest_of
 from halldetect.reading.document import Span
 from halldetect.report import Report, Status, Verdict
 from tests.support.copied_sentences import copies
-from tests.support.fakes import OverlapVerifier
 
-DATA = Path(__file__).parents[1] / "tests" / "data"
-RESULTS = Path(__file__).parent / "results" / "suites"
 SUITES = ("cases", "checks", "everyday", "hostile", "contexts", "recombined")
 FILES = (*SUITES, "long_answers", "two_documents", "quantities", "quotations")
 CONVERSATIONS = "conversations"
@@ -91,9 +81,8 @@ def suite_rows(suite: str) -> list[SuiteRow]:
     """Return the rows of a suite, in the order of its file."""
     if suite == "copies":
         return copied_rows()
-    lines = (DATA / f"{suite}.jsonl").read_text(encoding="utf-8").splitlines()
     rows = turn_rows if suite == CONVERSATIONS else _rows
-    return [row for line in lines for row in rows(suite, json.loads(line))]
+    return [row for entry in entries(suite) for row in rows(suite, entry)]
 
 
 def turn_rows(suite: str, entry: dict[str, Any]) -> Iterator[SuiteRow]:
@@ -138,22 +127,6 @@ def copied_rows() -> list[SuiteRow]:
         for row in {str(row.source): row for row in rows}.values()
         for at, kind, text in copies(row.source)
     ]
-
-
-def pair_rows(file: Path, limit: int | None) -> list[SuiteRow]:
-    """Return all or some pairs of a .jsonl or .jsonl.xz file, with line numbers as ids."""
-    if not file.is_file():
-        raise SystemExit(f"{file} is not there")
-    read = lzma.open if file.suffix == ".xz" else open
-    with read(file, "rt", encoding="utf-8") as lines:
-        entries = list(enumerate(map(json.loads, lines), 1))
-    if limit is not None and limit < len(entries):
-        entries = sorted(random.Random(0).sample(entries, limit), key=lambda numbered: numbered[0])
-    for line, entry in entries:
-        if entry["label"] not in EXPECTED:
-            raise SystemExit(f"{file}, line {line}: the label is not one of {', '.join(EXPECTED)}")
-        entry |= {"id": str(line), "domain": entry["label"]}
-    return [row for _, entry in entries for row in _rows("pairs", entry)]
 
 
 def state_of(report: Report) -> Status:
@@ -209,51 +182,17 @@ def checked(detector: Detector, rows: Sequence[SuiteRow]) -> list[Report]:
     return [found[index] for index in range(len(rows))]
 
 
-def own_milliseconds(entries: Iterable[dict[str, Any]]) -> dict[str, float]:
-    """Return the processor time of a turn without the verifier: the mean, and after 100 results.
-
-    The results are short records, or mixed ones of 2 kB with 50 values.
-    """
-    detector = Detector(OverlapVerifier())
-
-    def spent(messages: list[Any], start: int) -> tuple[float, int]:
-        began = time.process_time()
-        found = detector.check_conversation(messages, start=start)
-        return 1000 * (time.process_time() - began), len(found.turns)
-
-    every = [spent(entry["messages"], 0) for entry in entries]
-    mean = sum(time for time, _ in every) / sum(turns for _, turns in every)
-    found = {"mean": round(mean, 1)}
-    for name, rows in (("after_100_results", 0), ("after_100_mixed_results", 10)):
-        long = long_conversation(100, rows)
-        spent(long, len(long) - 1)  # reads the results
-        found[name] = round(spent(long, len(long) - 1)[0], 1)
-    return found
-
-
-def long_conversation(results: int, rows: int = 0) -> list[dict[str, Any]]:
-    """Return a conversation in which each result of a tool, with further rows, has an answer."""
+def long_conversation(results: int) -> list[dict[str, Any]]:
+    """Return a conversation in which each result of a tool has an answer."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Please list my orders."}]
     for number in range(4000, 4000 + results):
-        call: dict[str, Any] = {"id": str(number), "name": "get_order", "args": {"page": number}}
-        order: dict[str, Any] = {
-            "order": number,
-            "name": f"Lena {number}",
-            "total": number / 8,
-            "state": "sent",
-        }
-        if rows:
-            call["args"] |= {"order_id": f"AX-{number}", "since": f"2026-05-{number % 28 + 1:02}"}
-            order["rows"] = [
-                {"id": f"AX-{number * 10 + at}", "items": at + 2, "paid": at % 2 == 0,
-                 "note": f"The parcel waited {number % 90 + at} minutes at gate {at} on {at} May.",
-                 "contact": {"mail": f"lena{number}{at}@example.org", "tags": ["late", "depot"]}}
-                for at in range(1, rows)
-            ]  # fmt: skip
+        call = {"id": str(number), "name": "get_order", "args": {"page": number}}
+        name = f"Lena {number}"
+        order = {"order": number, "name": name, "total": number / 8, "state": "sent"}
         messages += [
             {"role": "assistant", "tool_calls": [call]},
             {"role": "tool", "tool_call_id": str(number), "content": json.dumps(order)},
-            {"role": "assistant", "content": f"Order {number} is sent to Lena {number}."},
+            {"role": "assistant", "content": f"Order {number} is sent to {name}."},
         ]
     return messages
 
@@ -276,27 +215,20 @@ def marked_sentences(rows: Sequence[SuiteRow], reports: Sequence[Report]) -> dic
 
 def main() -> None:
     """Check the suites, print the figures and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command(__doc__)
     add_verifier_options(parser)
     parser.add_argument(
         "--suites", nargs="+", choices=(*FILES, "copies", CONVERSATIONS), default=SUITES
     )
-    parser.add_argument("--pairs", type=Path, help="check this file of labelled pairs instead")
     parser.add_argument("--limit", type=int, help="the first rows of every suite only")
     parser.add_argument("--out", type=Path, help="default: results/suites/VERIFIER.json")
     options = parser.parse_args()
     detector = Detector(verifier=verifier_of(options))
-    if options.pairs:
-        files = {"pairs": options.pairs}
-        rows = pair_rows(options.pairs, options.limit)
-    else:
-        named = FILES if "copies" in options.suites else options.suites
-        files = {suite: DATA / f"{suite}.jsonl" for suite in named}
-        rows = [row for suite in options.suites for row in suite_rows(suite)[: options.limit]]
+    named = FILES if "copies" in options.suites else options.suites
+    rows = [row for suite in options.suites for row in suite_rows(suite)[: options.limit]]
     began = time.perf_counter()
     if CONVERSATIONS in options.suites and len(options.suites) > 1:
         parser.error("conversations are measured alone")
-    talks = {row.source: row.turn.conversation for row in rows if row.turn is not None}.values()
     reports = checked(detector, rows)
     seconds = time.perf_counter() - began
     states = [
@@ -320,10 +252,9 @@ def main() -> None:
     result = {
         "verifier": {k: v for k, v in description.items() if "digest" in k or k in kept},
         "configuration": detector.configuration.to_dict(),
-        "rows_sha256": {suite: digest_of(file) for suite, file in files.items()},
+        "rows_sha256": {suite: digest_of(DATA / f"{suite}.jsonl") for suite in named},
         "limit": options.limit,
         "seconds": round(seconds, 2),
-        **({"own_milliseconds": own_milliseconds(talks)} if talks else {}),
         "suites": {key[0]: figures(found) for key, found in groups.items() if len(key) == 1},
         "all": figures(range(len(rows))),
         "kinds": {" ".join(key): figures(found) for key, found in groups.items() if len(key) == 2},
@@ -334,9 +265,8 @@ def main() -> None:
             if row.suite != "copies" or state != row.expected
         },
     }
-    out = options.out or RESULTS / f"{description['name']}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    out = options.out or RESULTS / "suites" / f"{description['name']}.json"
+    store(out, result)
     for name, values in {**result["suites"], "all": result["all"]}.items():
         print(name, json.dumps(values))
     print(f"{len(rows)} claims in {seconds:.1f} s; {out}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.circles import circles, imports
+from tests.support.circles import circles, imports
 from tests.support.paths import ROOT
 
 # Circles that are still there; there should never be any.

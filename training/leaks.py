@@ -2,11 +2,10 @@
 
     python -m training.leaks SHARED FILE ... --out benchmarks/results/leaks.json
 
-SHARED holds `datasets/`; each FILE holds training data as `training.large.data` and
-`training.large.teach` write them (a premise and claims per line, xz-compressed JSON). Two texts
-overlap if they share a run of ten words. The result names the files by their digests and counts,
-per dataset, the runs searched for and the training texts with such a run. With any overlap the
-command fails, and so does the test of the stored result.
+SHARED holds `datasets/`; each FILE holds groups as `training.large.data` writes them (a premise and
+claims per line, xz-compressed JSON). Two texts overlap if they share a run of ten words. The result
+names the files by their digests and counts, per dataset, the runs searched for and the training
+texts with such a run. With any overlap the command and the test of the stored result fail.
 """
 
 from __future__ import annotations

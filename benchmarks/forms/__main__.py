@@ -9,7 +9,6 @@ suites and of the verifier.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import sys
@@ -19,18 +18,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.forms import held_out
 from benchmarks.forms.answers import answers
 from benchmarks.forms.dressings import dressed, statements
-from benchmarks.forms.injections import SOURCE, Injection, injections
-from benchmarks.machine import processor
+from benchmarks.forms.injections import SOURCE, injections
+from benchmarks.store import RESULTS, command, entries, processor, store, stored
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, __version__
 from halldetect.reading.document import Span
 from halldetect.report import ClaimReport, Report, Status, Verdict
 
-RESULTS = Path(__file__).parents[1] / "results" / "forms"
-DATA = Path(__file__).parents[2] / "tests" / "data"
 Check = Callable[[Sequence[tuple[Any, ...]]], list[Report]]
 
 
@@ -108,16 +104,8 @@ def measure_answers(check: Check) -> dict[str, Any]:
 
 def measure_injections(check: Check) -> dict[str, Any]:
     """Return how many hostile answers are called faithful."""
-    return _hostile(check, SOURCE, injections())
-
-
-def measure_held_out(check: Check) -> dict[str, Any]:
-    """Return how many hostile answers of unforeseen kinds are called faithful."""
-    return _hostile(check, held_out.SOURCE, held_out.held_out())
-
-
-def _hostile(check: Check, source: str, suite: Sequence[Injection]) -> dict[str, Any]:
-    reports = check([(source, item.response) for item in suite])
+    suite = injections()
+    reports = check([(SOURCE, item.response) for item in suite])
     passed = [
         {"kind": item.kind, "response": item.response, "claims": _claims(report)}
         for item, report in zip(suite, reports, strict=True)
@@ -135,7 +123,7 @@ def _hostile(check: Check, source: str, suite: Sequence[Injection]) -> dict[str,
 
 def measure_hostile_answers(check: Check) -> dict[str, Any]:
     """Return how many answers that hide a statement pass, and how many without naming its part."""
-    rows = _entries("hostile_answers")
+    rows = entries("hostile_answers")
     reports = check([(row["source"], row["response"], row.get("question")) for row in rows])
     passed, silent = [], []
     for row, report in zip(rows, reports, strict=True):
@@ -153,7 +141,7 @@ def measure_hostile_answers(check: Check) -> dict[str, Any]:
 
 def measure_clauses(check: Check) -> dict[str, Any]:
     """Return in how many long sentences the false clause is found, and the false alarms."""
-    rows = _entries("clauses")
+    rows = entries("clauses")
     false = check([(row["source"], row["response"]) for row in rows])
     true = check([(row["source"], row["true"]) for row in rows])
     missed = [
@@ -166,16 +154,10 @@ def measure_clauses(check: Check) -> dict[str, Any]:
     return {"sentences": len(rows), "found": found, "false_alarms": alarms, "missed": missed}
 
 
-def _entries(name: str) -> list[dict[str, Any]]:
-    lines = (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
-
 SUITES: dict[str, Callable[[Check], dict[str, Any]]] = {
     "dressings": measure_dressings,
     "answers": measure_answers,
     "injections": measure_injections,
-    "held_out": measure_held_out,
     "hostile_answers": measure_hostile_answers,
     "clauses": measure_clauses,
 }
@@ -197,15 +179,14 @@ def _digest(rows: object) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the suites and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.forms", description=__doc__)
+    parser = command(__doc__)
     add_verifier_options(parser)
     parser.add_argument("--suites", default=",".join(SUITES), help="some of: %(default)s")
     parser.add_argument("--out", type=Path, help="default: benchmarks/results/forms/VERIFIER.json")
     options = parser.parse_args(arguments)
     detector = Detector(verifier=verifier_of(options))
-    out = options.out or RESULTS / f"{options.verifier}.json"
-    results: dict[str, Any] = json.loads(out.read_text()) if out.exists() else {}
-    out.parent.mkdir(parents=True, exist_ok=True)
+    out = options.out or RESULTS / "forms" / f"{options.verifier}.json"
+    results = stored(out)
     for name in options.suites.split(","):
         started = time.perf_counter()
         measured = SUITES[name](detector.check_many)
@@ -217,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "verifier": {key: described[key] for key in described if key != "calibration"},
             "processor": processor(),
         }
-        out.write_text(json.dumps(results, ensure_ascii=False, indent=1) + "\n")
+        store(out, results)
         shown = {key: value for key, value in measured.items() if not isinstance(value, list)}
         print(name, json.dumps(shown, ensure_ascii=False), file=sys.stderr)
     return 0

@@ -7,12 +7,12 @@ unsupported statements; the rest makes no statement.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.forms.dressings import DATA, topics
+from benchmarks.forms.dressings import topics
+from benchmarks.store import entries
 from halldetect.reading.document import Span
 
 _MARKED = re.compile(r"\[\[([^|\]]+)\|(.*?)\]\]", re.DOTALL)
@@ -89,14 +89,10 @@ def read_marked(marked: str) -> tuple[str, tuple[tuple[Span, bool], ...]]:
 
 def answers() -> list[Answer]:
     """Return the written answers, then the assembled ones."""
-    cases = {
-        case["id"]: case
-        for case in map(json.loads, (DATA / "cases.jsonl").read_text().splitlines())
-    }
-    written = map(json.loads, (DATA / "forms" / "answers.jsonl").read_text().splitlines())
+    cases = {case["id"]: case for case in entries("cases")}
     found = [
         Answer(row["id"], cases[row["case"]]["source"], *read_marked(row["answer"]))
-        for row in written
+        for row in entries("forms/answers")
     ]
     labels = topics()
     names = list(LAYOUTS)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-DATA = Path(__file__).parents[2] / "tests" / "data"
+from benchmarks.store import DATA, entries
+
 PER_LABEL = 60
 
 
@@ -61,7 +61,7 @@ def topics() -> dict[str, list[str]]:
 def statements() -> list[Statement]:
     """Return the statements, supported ones first."""
     labels = topics()
-    cases = [json.loads(line) for line in (DATA / "cases.jsonl").read_text().splitlines()]
+    cases = entries("cases")
     chosen: list[Statement] = []
     for field, supported in (("true", True), ("contradicted", False)):
         taken = [

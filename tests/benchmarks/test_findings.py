@@ -23,8 +23,6 @@ def rows(name: str, root: Any = None) -> Loaded:
 def test_marks_are_compared_by_character(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(findings, "load_dataset", rows)
     monkeypatch.setattr(findings, "verifier_of", lambda options: OverlapVerifier())
-    for name in findings.STEPS:  # restored after the test
-        monkeypatch.setattr(findings.pipeline, name, getattr(findings.pipeline, name))
     options = argparse.Namespace(
         train=False, data="", rows=None, jobs=1, device="cpu", verifier="base"
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from benchmarks.soak import RESULTS, SIZES, growth, problems
+from benchmarks.soak import SIZES, growth, problems
+from benchmarks.store import RESULTS
 
 
 def test_growth_is_seen_and_noise_is_not() -> None:
@@ -16,7 +17,7 @@ def test_growth_is_seen_and_noise_is_not() -> None:
 
 
 def test_a_passed_bound_in_long_load_is_reported() -> None:
-    result = json.loads(RESULTS.read_text())
+    result = json.loads((RESULTS / "soak.json").read_text())
     assert problems(result) == []
     worse = json.loads(json.dumps(result))
     worse["samples"][3]["worker_mb"] = 9000

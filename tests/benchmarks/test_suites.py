@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 import random
 import re
 import sys
@@ -147,35 +146,3 @@ def test_the_command_writes_digests_and_predictions(
     assert result["all"]["claims"] == len(result["predictions"]) == 18
     assert set(result["rows_sha256"]) == set(suites.SUITES)
     assert result["verifier"]["name"]
-
-
-def test_pairs_of_a_file_are_drawn_and_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file, out = tmp_path / "pairs.jsonl.xz", tmp_path / "pairs.json"
-    labels = tuple(suites.EXPECTED)
-    with lzma.open(file, "wt", encoding="utf-8") as lines:
-        for at in range(30):
-            pair = {"premise": f"Hall {at} is open.", "hypothesis": f"Hall {at} is open."}
-            lines.write(json.dumps({**pair, "label": labels[at % 3]}) + "\n")
-    drawn = suites.pair_rows(file, 9)
-    assert drawn == suites.pair_rows(file, 9)
-    assert [row.source for row in drawn] != [f"Hall {at} is open." for at in range(9)]
-    assert len(suites.pair_rows(file, None)) == 30
-    monkeypatch.setattr(suites, "verifier_of", lambda options: OverlapVerifier())
-    command = ["--pairs", str(file), "--limit", "9", "--out", str(out)]
-    monkeypatch.setattr(sys, "argv", ["suites", *command])
-    suites.main()
-    written = json.loads(out.read_text())
-    assert written["suites"]["pairs"]["claims"] == 9
-    assert set(written["predictions"]) == {f"pairs {row.id}" for row in drawn}
-    assert "Hall" not in out.read_text()
-
-
-def test_an_unusable_file_of_pairs_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "pairs.jsonl"
-    with pytest.raises(SystemExit, match="is not there"):
-        suites.pair_rows(file, None)
-    file.write_text('{"premise": "a", "hypothesis": "b", "label": "not_entailment"}\n', "utf-8")
-    with pytest.raises(SystemExit, match="line 1: the label is not one of entailment"):
-        suites.pair_rows(file, None)

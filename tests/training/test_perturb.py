@@ -13,7 +13,7 @@ from training.perturbation import lexicon
 from training.perturbation.perturb import KINDS, perturb
 
 SOURCE = (
-    "On Tuesday Maria Keller told reporters that Acme would close its plant in Ohio. "
+    "Late on Tuesday, Maria Keller told reporters that Acme would close its plant in Ohio. "
     "John Baker, who runs Globex, praised Maria Keller for her honesty. The plant in Utah, built "
     "in 1998, employs 340 people and made a profit of $12 million in March 2015. "
     "Baker said the plant in Nevada was older. He may sell some machines."
@@ -45,7 +45,6 @@ def results(sentence: str, kind: str, source: str = SOURCE, tries: int = 40) -> 
         ("modality", "She hopes to win.", {"She refuses to win.", "She has to win."}),
         ("antonym", "Sales increased.", {"Sales decreased."}),
         ("antonym", "An easy case.", {"A difficult case."}),
-        ("role", "Maria Keller praised John Baker.", {"John Baker praised Maria Keller."}),
     ],
 )  # fmt: skip
 def test_edits(kind: str, sentence: str, expected: set[str]) -> None:
@@ -53,8 +52,8 @@ def test_edits(kind: str, sentence: str, expected: set[str]) -> None:
 
 
 def test_an_edit_the_source_itself_states_is_not_made() -> None:
-    sentence = "John Baker praised Maria Keller."
-    assert results(sentence, "role", f"{SOURCE} Maria Keller praised John Baker.") == set()
+    sentence = "The plant was closed."
+    assert results(sentence, "negation", f"{SOURCE} The plant was not closed.") == set()
 
 
 def test_numbers_keep_their_form() -> None:
@@ -97,17 +96,10 @@ def test_units_and_currencies() -> None:
     assert results("The 19-year-old left.", "unit") == set()
 
 
-def test_a_detail_is_added_before_the_full_stop() -> None:
-    for text in results("The plant in Ohio will close.", "detail"):
-        assert text.startswith("The plant in Ohio will close")
-        assert text.endswith(".")
-        assert len(text) > len("The plant in Ohio will close.") + 10
-
-
 def test_what_does_not_apply_gives_none() -> None:
-    for kind in set(KINDS) - {"detail"}:
+    for kind in KINDS:
         assert perturb("Hello there.", "Hello there.", kind, random.Random(0)) is None
-    assert perturb("", SOURCE, "detail", random.Random(0)) is None
+        assert perturb("", SOURCE, kind, random.Random(0)) is None
 
 
 def test_an_unknown_kind_is_refused() -> None:

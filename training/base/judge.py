@@ -22,15 +22,8 @@ from training.large.measure import groups_first, save_logits
 TOKENS = 131_072  # of a batch, padding included
 
 
-def judged(
-    model: Encoder,
-    bags: Bags,
-    device: str,
-    chosen: np.ndarray | None = None,
-    *,
-    rounded: bool = True,
-) -> np.ndarray:
-    """Return the logits of the chosen pairs (by default all; NaN for the others).
+def judged(model: Encoder, bags: Bags, device: str, *, rounded: bool = True) -> np.ndarray:
+    """Return the logits of all pairs.
 
     The weights of the student are rounded and stay so, unless it was unpacked from the package
     (`rounded` is False).
@@ -38,10 +31,9 @@ def judged(
     model.to(device).eval()
     if rounded:
         RoundedWeights(model).round()
-    found = np.full((len(bags.lengths), 3), np.nan, np.float32)
     lengths = bags.lengths
-    order = np.arange(len(lengths)) if chosen is None else chosen
-    order = order[np.argsort(lengths[order], kind="stable")]
+    found = np.zeros((len(lengths), 3), np.float32)
+    order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):
         stop = start + max(1, TOKENS // int(lengths[order[start]] + 32))

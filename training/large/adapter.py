@@ -175,7 +175,6 @@ def main() -> None:
         command.add_argument("--top", type=int, default=TOP, choices=range(1, TOP + 1), metavar="N")
     for command, rank in ((soup, 64), (prune, 24)):
         command.add_argument("--rank", type=int, default=rank)
-        command.add_argument("--each", action="store_true", help="the same rank for every map")
         command.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     package = commands.add_parser("ship", help="add what the package must know")
     package.add_argument("adapter", type=Path)
@@ -189,9 +188,7 @@ def main() -> None:
         adapters = [read(Path(path)) for path in paths]
         write(options.out, combined(adapters, options.rank, weights, device=options.device))
     elif options.command == "prune":
-        cut = combined(
-            [read(options.adapter)], options.rank, uniform=options.each, device=options.device
-        )
+        cut = combined([read(options.adapter)], options.rank, uniform=False, device=options.device)
         write(options.out, cut, options.top)
     elif options.command == "round":
         write(options.out, read(options.adapter), options.top)

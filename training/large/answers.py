@@ -10,7 +10,6 @@ of the other groups in the voice of a language model, over one to three named do
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import zlib
@@ -24,7 +23,7 @@ from halldetect.reading.claims import read_claims
 from halldetect.reading.response import read_response
 from training.large import edits, records
 from training.large.compose import PROSE
-from training.large.data import rows, without_leaks, write_groups
+from training.large.data import command, rows, without_leaks, write_groups
 from training.large.sources import Claim, Passage
 from training.large.voice import dressed, merged, named
 from training.leaks import HeldOut, read
@@ -114,11 +113,7 @@ def long_answers(groups: Sequence[dict[str, Any]], count: int, rng: random.Rando
 
 def main() -> None:
     """Write the groups."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("data", type=Path, help="the folder with the datasets")
-    parser.add_argument("work", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = command(__doc__).parse_args()
     kinds = records.kinds()[0]
     held_out = HeldOut.load(options.data)
     for task in (*TASKS, "data2txt"):

@@ -43,7 +43,7 @@ def _edited(passage: Passage, claims: Sequence[Claim], share: float, rng: random
             if denial:
                 found.append(Claim(denial.text, "E", denial.kind, claim.weight))
         if rng.random() < 0.3 * share:
-            options = edits.rewrites(claim.text, passage.text, rng)
+            options = edits.rewrites(claim.text, rng)
             if options:
                 made = rng.choice(options)
                 found.append(Claim(made.text, "E", made.kind, claim.weight))
@@ -57,7 +57,7 @@ def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Cl
     if not usable:
         return found
     for sentence in rng.sample(usable, min(count, len(usable))):
-        options = edits.rewrites(sentence, passage.text, rng)
+        options = edits.rewrites(sentence, rng)
         claim = sentence
         if options and rng.random() < 0.85:
             made = rng.choice(options)
@@ -207,7 +207,7 @@ def with_holes(passages: Sequence[Passage], rng: random.Random) -> list[Passage]
         whole = Passage(text, passage.source, [], passage.title)
         for place in gone:
             claim = sentences[place]
-            options = edits.rewrites(claim, passage.text, rng)
+            options = edits.rewrites(claim, rng)
             if options and rng.random() < 0.5:
                 claim = rng.choice(options).text
             whole.claims.append(Claim(claim, "N", "left_out"))

@@ -1,6 +1,6 @@
 """Build the training groups of the large verifier and print what went in.
 
-    python -m training.large.data SHARED WORK [--without-unstated] [--seed N]
+    python -m training.large.data DATA WORK [--without-unstated] [--seed N]
 
 Writes train_groups.jsonl.xz and dev_groups.jsonl.xz (one premise with its claims per line) and
 data.md (the table of sets with their licences). The same seed gives the same files.
@@ -35,6 +35,15 @@ def is_dev(passage: Passage) -> bool:
     """Return True if a passage is held out; passages of one title stay together."""
     key = f"{passage.source}|{passage.title or passage.text}"
     return zlib.crc32(key.encode()) / 2**32 < DEV_SHARE
+
+
+def command(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser with the folders and the seed that every command of groups takes."""
+    parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
+    parser.add_argument("data", type=Path, help="the folder with the datasets")
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    return parser
 
 
 def without_leaks(
@@ -234,19 +243,16 @@ def unstated_names() -> frozenset[str]:
 
 def main() -> None:
     """Build the files."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("shared", type=Path)
-    parser.add_argument("work", type=Path)
+    parser = command(__doc__)
     parser.add_argument("--without-unstated", action="store_true")
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", type=float, default=1.0, help="part of the passages to use")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     rng = random.Random(options.seed)
-    held_out = HeldOut.load(options.shared)
+    held_out = HeldOut.load(options.data)
     print(f"held out: {len(held_out):,} runs of ten words", flush=True)
     short, long, dropped = collect(
-        options.shared, unstated=not options.without_unstated, held_out=held_out, rng=rng
+        options.data, unstated=not options.without_unstated, held_out=held_out, rng=rng
     )
     rng = random.Random(f"{options.seed} build")
     print(f"dropped for sharing text with an evaluation set: {dict(+dropped)}", flush=True)

@@ -10,7 +10,6 @@ fillings of its slots with the same labels. `{p1}` is a person's name, `{f1}` an
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import random
@@ -20,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from training.large.data import rows, without_leaks, write_groups
+from training.large.data import command, rows, without_leaks, write_groups
 from training.large.sources import Claim, Passage
 from training.large.voice import dressed
 from training.leaks import HeldOut
@@ -113,11 +112,8 @@ def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Pa
 
 def main() -> None:
     """Write the groups."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, help="the folder with the evaluation sets")
-    parser.add_argument("work", type=Path)
+    parser = command(__doc__)
     parser.add_argument("--copies", type=int, default=COPIES)
-    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = random.Random(options.seed)
     every = items()

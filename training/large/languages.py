@@ -10,7 +10,6 @@ not: another number, name, month, weekday or country, or a negation (`training/l
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import json
@@ -24,7 +23,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from training.large import statements
-from training.large.data import rows, without_leaks, write_groups
+from training.large.data import command, rows, without_leaks, write_groups
 from training.large.language_edits import NAME, UNSPACED, WORDS, edited, size
 from training.large.sources import LICENCES, Claim, Passage, content
 from training.leaks import HeldOut, read, strings
@@ -294,10 +293,7 @@ class Judged:
 
 def main() -> None:
     """Build the files."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("work", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = command(__doc__)
     parser.add_argument("--without-unstated", action="store_true")
     options = parser.parse_args()
     rng = random.Random(options.seed)

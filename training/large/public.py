@@ -8,7 +8,6 @@ Reads the publishers' files from DATA/public/NAME. Writes WORK/public_train.json
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import random
@@ -22,7 +21,7 @@ from halldetect.reading.claims import read_claims
 from halldetect.reading.response import read_response
 from halldetect.reading.sources import read_source
 from training.large.answers import TASKS, ragtruth
-from training.large.data import rows, unstated_names, without_leaks, write_groups
+from training.large.data import command, rows, unstated_names, without_leaks, write_groups
 from training.large.sources import Claim, Passage, grouped, supported_looking
 from training.leaks import HeldOut, read
 
@@ -159,10 +158,7 @@ def balanced(passage: Passage, rng: random.Random) -> Passage:
 
 def main() -> None:
     """Write the groups and print the counts."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("data", type=Path, help="the folder with `public` and the datasets")
-    parser.add_argument("work", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = command(__doc__)
     parser.add_argument("--without-unstated", action="store_true")
     options = parser.parse_args()
     rng = random.Random(options.seed)

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.reading.sources import read_source
+from halldetect.reading.words import MONTHS
+from halldetect.reading.words import WEEKDAYS as DAYS
 from training.large.handmade import FIRST, LAST, firm, place
 from training.large.sources import Claim, Passage
 from training.large.voice import dressed, merged, named
@@ -27,8 +29,6 @@ from training.words import words
 KINDS = Path(__file__).parents[1] / "data" / "records.txt"
 DEV_KINDS = frozenset({"museum", "order", "server", "library_book", "car"})
 CLOSED = "closed"
-DAYS = words("weekdays")
-_MONTHS = words("months")
 _PLAIN = re.compile(r"-?\d+|true|false")
 _WEEKEND = "{S} is open on weekends"
 _NULL = 0.1  # share of the fields without a value
@@ -181,7 +181,7 @@ def _spoken(value: Any, kind: str, options: Sequence[str], rng: random.Random) -
         return _clock(value, rng)
     if kind == "date":
         year, month, day = map(int, value.split("-"))
-        name = _MONTHS[month - 1]
+        name = MONTHS[month - 1]
         return rng.choice((f"{name} {day}, {year}", f"{day} {name} {year}", value))
     if kind == "list":
         if len(value) == 1:
@@ -331,13 +331,6 @@ def statements(
             if wrong is not None:
                 said = rng.choice(says)
                 add(said, "C", "record_near", _spoken(wrong, item.type, item.options, rng))
-            if item.type in {"int", "money"} and value >= 30 and rng.random() < 0.25:
-                unit = 10 ** (len(str(int(value))) - 1)
-                bound, more = value // unit * unit, rng.random() < 0.5
-                text = _spoken(int(bound), item.type, (), rng)
-                if bound < value:
-                    words_ = f"more than {text}" if more else f"less than {text}"
-                    add(rng.choice(says), "E" if more else "C", "record_bound", words_)
             if rng.random() < 0.05:
                 said = rng.choice(_patterns("unstated")[:3]).replace("{ask}", _ask(item.path))
                 add(said, "C", "record_unstated")
@@ -349,25 +342,7 @@ def statements(
         add(rng.choice(says), label, "record_rule")
     for said in rng.sample(made.kind.never, 2):
         add(said, "N", "record_never")
-    return found + ([] if many else _introduced(made, rng))
-
-
-def _introduced(made: Record, rng: random.Random) -> list[Claim]:
-    """Return opening or closing sentences with a place and a rating, one right and one wrong."""
-    fields = {item.type: item for item in made.kind.fields if item.type in {"place", "rating"}}
-    if len(fields) < 2 or None in (made.values[item.path] for item in fields.values()):
-        return []
-    town, stars = (made.values[fields[name].path] for name in ("place", "rating"))
-    near = _near(stars, fields["rating"], (), rng)
-    pairs = [("E", town, stars)]
-    pairs.append(
-        ("C", place(rng), stars) if rng.random() < 0.5 or near is None else ("C", town, near)
-    )
-    noun, pattern = made.kind.name.replace("_", " "), rng.choice(_patterns("introduced"))
-    return [
-        Claim(pattern.format(name=made.name, noun=noun, town=where, stars=rating), label,
-              "record_introduced") for label, where, rating in pairs
-    ]  # fmt: skip
+    return found
 
 
 def _hours(week: dict[str, str | None] | None, made: Record, rng: random.Random) -> list[Claim]:
@@ -474,12 +449,6 @@ def comparisons(made: Sequence[Record], rng: random.Random) -> list[Claim]:
                 text = f"{rng.choice((top, one))} has the highest {name}"
                 label = "E" if text.startswith(f"{top} has") else "C"
                 found.append(Claim(text + rng.choice((".", " of all.")), label, "record_compare"))
-        elif item.type == "bool" and len(made) > 2:
-            count = sum(values)
-            said = rng.choice((count, count, min(len(made), count + 1), max(0, count - 1)))
-            text = f"For {said} of the {len(made)}, the following holds: {item.says[-1]}"
-            if "{S}" not in text:
-                found.append(Claim(text + ".", "E" if said == count else "C", "record_count"))
         elif item.type in {"choice", "place"}:
             same = values[first] == values[second]
             text = f"{one} and {two} have the same {name}."

@@ -1,8 +1,7 @@
 """Turn a question and its answer into a statement, by rule.
 
-`statement` handles wh-questions (subject, object, copula, time, place, amount, reason, with a
-preposition in front or a question word inside) and `yes_no` handles yes/no questions. Both return
-None if no rule is sure: `quoted` then quotes the question and the answer.
+`statement` handles wh-questions (subject, object, copula, time, place) and `yes_no` handles yes/no
+questions. Both return None if no rule is sure: `quoted` then quotes the question and the answer.
 """
 
 from __future__ import annotations
@@ -180,29 +179,6 @@ def _at_place(answer: str) -> str:
     return f"in {text}"
 
 
-def _because(answer: str) -> str | None:
-    text = lowered(answer)
-    if re.match(
-        r"(?:because|due to|so that|so |to |in order|since|as a result|for |out of|by|after)",
-        text,
-        re.I,
-    ):
-        return text
-    if re.match(
-        r"(?:he|she|it|they|we|there|the \w+|his \w+|her \w+|their \w+|[A-Z]\w+) "
-        r"(?:was|were|is|are|had|has|have|could|would|will|did|wanted|needed|thought|felt|knew|"
-        r"believed|can|cannot|couldn't|didn't|wasn't|do|does)\b",
-        text,
-    ):
-        return f"because {text}"
-    if any(_finite(word) for word in text.split()[1:]):
-        known = re.match(r"(?:he|she|it|they|we|the|his|her|their|[A-Z])", text)
-        return f"because {text}" if known else None
-    if re.search(r"\b(?:was|were|is|are|had|has|have|could|would)\b", text):
-        return None
-    return f"because of {text}"
-
-
 def statement(question: str, answer: str, premise: str = "") -> str | None:
     """Return the statement that a question and an answer make together, or None."""
     question = cleaned(recased(question, premise))
@@ -216,8 +192,7 @@ def statement(question: str, answer: str, premise: str = "") -> str | None:
         return None
     if answer.count('"') % 2 or answer.count("(") != answer.count(")"):
         return None
-    made = _fronted_preposition(question, answer) or _plain(question, answer)
-    made = made or _inside(question, answer)
+    made = _plain(question, answer)
     if made is None:
         return None
     made = re.sub(r"\s+", " ", made).strip()
@@ -229,38 +204,6 @@ def statement(question: str, answer: str, premise: str = "") -> str | None:
     ):
         return None
     return capital(made) + ("" if made[-1] in ".!" else ".")
-
-
-def _fronted_preposition(question: str, answer: str) -> str | None:
-    match = re.match(
-        r"(?P<prep>In|On|At|By|To|For|From|With|Under|During|Into|Through|Against|Of|Since|Until|"
-        r"About|Within|Near|After|Along|Between|Over) (?P<wh>what|which|who|whom|whose)"
-        r"\b(?P<noun>.*?) (?P<aux>is|are|was|were|has|have|had|will|would|can|could|"
-        r"should|must|may|might|do|does|did) (?P<rest>.+)$",
-        question,
-        re.I,
-    )
-    if not match:
-        return None
-    auxiliary, rest = match["aux"].lower(), match["rest"].split()
-    preposition, noun = match["prep"].lower(), match["noun"].split()
-    if len(noun) > 6:
-        return None
-    text = lowered(answer)
-    if noun and noun[-1].lower() in _TIME_NOUNS and preposition in {"in", "on", "at", "during"}:
-        phrase = _at_time(answer)
-        clause = _clause(auxiliary, rest)
-        return f"{clause} {phrase}" if clause else None
-    clause = _clause(auxiliary, rest)
-    return f"{clause} {preposition} {text}" if clause else None
-
-
-def _covers(answer: str, noun: list[str]) -> bool:
-    head = noun[-1].lower().rstrip("s")
-    last = answer.split()[-1].lower()
-    if re.fullmatch(r"[a-z]{4,}s", last) and len(answer.split()) > 1:
-        return True  # the answer names what is counted
-    return any(word.lower().strip(".,").rstrip("s") == head for word in answer.split())
 
 
 def _clause(auxiliary: str, rest: list[str]) -> str | None:
@@ -302,7 +245,6 @@ def _predicate(auxiliary: str, rest: list[str]) -> int | None:
 def _plain(question: str, answer: str) -> str | None:
     tokens = question.split()
     head = tokens[0].lower()
-    text = lowered(answer)
     if len(tokens) < 3:
         return None
     if head == "who" and re.fullmatch(r"[\d,. ]+", answer):
@@ -326,11 +268,6 @@ def _plain(question: str, answer: str) -> str | None:
         if auxiliary in _BE and len(rest) <= 8 and not _verbish(rest):
             return f"{' '.join(rest)} {auxiliary} {phrase}"
         return None
-    if head == "why" and tokens[1].lower() in _AUX:
-        reason, clause = _because(answer), _clause(tokens[1].lower(), tokens[2:])
-        return f"{clause} {reason}" if reason and clause else None
-    if head == "how":
-        return _how(tokens, text)
     if head in {"what", "which"}:
         return _which(tokens, answer)
     return None
@@ -382,13 +319,7 @@ def _who_what(auxiliary: str, rest: list[str], answer: str) -> str | None:
         follows_verb = first in _BASES or first in {"be", "not"} or is_participle(first)
         if first in {"been", "be", "had"} or (follows_verb and first not in _DETERMINERS):
             return f"{answer} {auxiliary} {' '.join(rest)}"
-        place = _predicate(auxiliary, rest)
-        if place is None or rest[place].lower() in {"do", "done", "be", "happen"}:
-            return None
-        after = rest[place + 1 :]
-        before = " ".join([*rest[:place], auxiliary, rest[place]])
-        stranded = not after or after[-1].lower() in _STRANDED
-        return f"{before} {' '.join(after)} {text}" if stranded else None
+        return None
     # "Who was elected in 1990?": the question word is the subject.
     noun_follows = len(rest) > 1 and re.fullmatch(r"[a-z]+s", rest[1]) is not None
     subject = is_participle(first) or (first.endswith("ing") and not noun_follows)
@@ -400,7 +331,7 @@ def _who_what(auxiliary: str, rest: list[str], answer: str) -> str | None:
     if (subject or first in _STRANDED) and len(rest) > 1:
         return f"{answer} {auxiliary} {' '.join(rest)}"
     if first in {"not", "also", "still", "responsible", "able", "likely", "there"}:
-        return f"{answer} {auxiliary} {' '.join(rest)}" if first != "there" else None
+        return None
     ending = [token.lower() for token in rest[-2:]]
     # "What is X called?", "What was X known for?"
     if ending[-1] in {"called", "named", "titled", "nicknamed", "dubbed"} and len(rest) > 1:
@@ -423,42 +354,6 @@ def _who_what(auxiliary: str, rest: list[str], answer: str) -> str | None:
             return None
     if len(rest) <= 16:
         return f"{' '.join(rest)} {auxiliary} {text}"
-    return None
-
-
-def _how(tokens: list[str], text: str) -> str | None:
-    """Answer "How many bridges did the storm destroy?" and "How much did it weigh?"."""
-    second = tokens[1].lower()
-    place = next((at for at, word in enumerate(tokens[:10]) if at > 1 and word.lower() in _AUX), 0)
-    if second not in {"many", "much"} or not place:
-        return None
-    noun, amount = tokens[2:place], text
-    if second == "many" and noun and not _covers(text, noun):
-        amount = f"{text} {' '.join(noun)}"
-    return _amount(tokens[place].lower(), tokens[place + 1 :], amount)
-
-
-def _amount(auxiliary: str, rest: list[str], amount: str) -> str | None:
-    if not rest:
-        return None
-    first = rest[0].lower()
-    if auxiliary in _BE and first == "there":
-        return f"there {auxiliary} {amount} {' '.join(rest[1:])}"
-    if auxiliary in _DO:
-        place = _subject_verb(rest)
-        if place is None:
-            return None
-        verb = inflected(rest[place].lower(), auxiliary)
-        after = rest[place + 1 :]
-        if after and after[0].lower() not in _PREPOSITIONS | {"each", "every", "per", "annually"}:
-            return None
-        return " ".join([*rest[:place], verb, amount, *after])
-    if auxiliary in _BE:
-        if is_participle(first) or first in _STRANDED or first.endswith("ing") or first in {
-            "not", "also", "able", "available", "still", "required"
-        }:  # fmt: skip
-            return f"{amount} {auxiliary} {' '.join(rest)}"
-        return f"{' '.join(rest)} {auxiliary} {amount}" if not _verbish(rest) else None
     return None
 
 
@@ -499,26 +394,6 @@ def _which(tokens: list[str], answer: str) -> str | None:
     return None
 
 
-def _inside(question: str, answer: str) -> str | None:
-    """Replace the question word by the answer, as in "X was built in what year?"."""
-    if re.match(r"(?:who|what|which|when|where|why|how|whose|whom)\b", question, re.I):
-        return None
-    match = re.search(
-        r"(?P<before>^.{6,}) (?:what|which|who|whom)"
-        r"(?: (?P<noun>[\w ]+))?$",
-        question,
-    )
-    if not match or len((match["noun"] or "").split()) > 4:
-        return None
-    if re.search(r"\b(?:to|about|knows?|asked?|decide|wonders?)$", match["before"]):
-        return None
-    if re.match(r"(?:is|are|was|were|do|does|did|can|could|will|would|has|have)\b",
-                match["before"], re.I):  # fmt: skip
-        return None
-    text = lowered(answer)
-    return f"{match['before']} {text}"
-
-
 _BEGINS_PREDICATE = frozenset("in on at from for under near like with".split())
 _NOT = {
     "will": "will not", "would": "would not", "can": "cannot", "could": "could not",
@@ -529,18 +404,6 @@ _NOT = {
 def yes_no(question: str, premise: str = "") -> tuple[str, str] | None:
     """Return the statements that "yes" and "no" make of a yes/no question, or None."""
     text = cleaned(recased(question, premise))
-    lead = re.match(
-        r"^(?P<lead>(?:In|On|At|During|After|Before|If|When|While|Because|Given|Based on|Since|"
-        r"Despite|Aside from|According to|Under|Within|For|As|Although|By) [^?]{4,160}), (?P<rest>"
-        r"(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|might|must) .+)$",
-        text,
-    )
-    if lead and not re.search(r"\byou\b", text):
-        made = yes_no(capital(lead["rest"]))
-        if made is None:
-            return None
-        yes, no = (_after_comma(item, lead["rest"]) for item in made)
-        return f"{lead['lead']}, {yes}", f"{lead['lead']}, {no}"
     tokens = text.split()
     if len(tokens) < 3 or len(tokens) > 34:
         return None
@@ -563,13 +426,6 @@ def yes_no(question: str, premise: str = "") -> tuple[str, str] | None:
     if re.search(r"\bnot\b|\bn't\b", " ".join(rest)):
         return None
     return capital(_positive(yes)) + ".", capital(no) + "."
-
-
-def _after_comma(sentence: str, question: str) -> str:
-    """Return a statement for use after a comma, with its first word as in the question."""
-    first = sentence.split(maxsplit=1)[0]
-    known = re.search(rf"\b{re.escape(first)}\b", question)
-    return sentence if known else sentence[:1].lower() + sentence[1:]
 
 
 def _positive(text: str) -> str:
@@ -613,31 +469,3 @@ def quoted(question: str, answer: str, rng: random.Random) -> str:
     """Return the question and the answer in one sentence, if no rule is sure."""
     text = cleaned(question)
     return rng.choice(_QUOTED).format(question=capital(text), answer=answer.strip(" .\"'"))
-
-
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|"
-    r"fifty|hundred|thousand|million|billion|half|third|quarter)\b",
-    re.I,
-)
-
-
-_AMOUNT_FIRST = re.compile(
-    r"(?:in |on )?(?:when|how (?:many|much|old|long|tall|far|high|large)|what (?:year|date|day|"
-    r"month|percent\w*|number|time)|which year|in (?:what|which) (?:year|month))\b"
-)
-_AMOUNT_INSIDE = re.compile(
-    r"\b(?:how many|(?:what|which) (?:year|percent\w*)|population|total number)\b"
-)
-
-
-def exclusive(question: str, right: str, wrong: str) -> bool:
-    """Return True if a wrong answer contradicts the right one instead of adding to it."""
-    asked = question.lower()
-    amount = _AMOUNT_FIRST.match(asked) or _AMOUNT_INSIDE.search(asked)
-    if not amount or not _NUMBER.search(right) or not _NUMBER.search(wrong):
-        return False
-    mine, theirs = set(re.findall(r"\d[\d,.]*", right)), set(re.findall(r"\d[\d,.]*", wrong))
-    if mine and theirs and (mine <= theirs or theirs <= mine):
-        return False
-    return right.lower() not in wrong.lower() and wrong.lower() not in right.lower()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 
+from halldetect.reading import words as package
 from training.words import pairs, words
 
-MONTHS = words("months")
+MONTHS, WEEKDAYS = package.MONTHS, package.WEEKDAYS
 MONTH_DAYS = dict(zip(MONTHS, (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31), strict=True))
-WEEKDAYS = words("weekdays")
 SEASONS = words("seasons")
 NUMBER_WORDS = words("number_words")
 ORDINALS = words("ordinals")
@@ -20,14 +20,12 @@ OFFICES = words("offices")
 ORGANISATION_WORDS = words("organisation_words")
 NOT_NAMES = frozenset(words("not_names"))
 SPEECH_VERBS = words("speech_verbs")
-SYMMETRIC = frozenset(words("symmetric"))
 REGULAR_VERBS = words("regular_verbs")
 IRREGULAR_PASTS = pairs("irregular_pasts")
 DOUBLING = frozenset(words("doubling"))
 UNITS = words("units")
 CURRENCIES = "$£€"
 COMPARISONS = words("comparisons")
-DETAILS = words("details")
 
 
 def past(

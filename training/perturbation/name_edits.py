@@ -1,16 +1,14 @@
-"""Candidate edits of names in a sentence: other names, exchanged roles.
+"""Candidate edits of names in a sentence: other names of the source.
 
-Each function returns every edit it can make, and `perturb` chooses one.
+`entity` returns every edit it can make, and `perturb` chooses one.
 """
 
 from __future__ import annotations
 
-import itertools
 import random
-import re
 
 from training.perturbation import lexicon, proper_names
-from training.perturbation.edit import Edit, any_of
+from training.perturbation.edit import Edit
 
 
 def entity(text: str, source: str, rng: random.Random) -> list[Edit]:
@@ -39,35 +37,3 @@ def _others(name: str, text: str, kinds: dict[str, str]) -> list[str]:
         # Names of unknown kind are exchanged only for names of the same length in words.
         and (kind != "unknown" or len(other.split()) == len(name.split()))
     )
-
-
-_PASTS = any_of(lexicon.BASE_OF_PAST)
-_ACTING = re.compile(
-    rf" (?:(?:has|have|had|is|are|was|were|will|would|may|could|also|later|then|\w+ly) )*"
-    rf"(?:{_PASTS}|{any_of(lexicon.BASE_OF_THIRD)}|{any_of(lexicon.VERBS)}|\w+ed)\b"
-)
-_PREPOSITION = re.compile(
-    r"\s?(?:$|[.,;:!?)\"'”’]|(?:in|on|at|after|before|for|to|by|with|during|over|from|when|while|"
-    r"because|as|is|was|will|has|had|who|that|of|until|since|and)\b)"
-)
-
-
-def role(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Return edits that exchange two participants of an event."""
-    kinds = proper_names.kinds(text, source)
-    found = proper_names.find(text, source)
-    edits = []
-    for one, other in itertools.pairwise(found):
-        between = text[one.end : other.start]
-        if (
-            kinds.get(one.text) == kinds.get(other.text) != "nationality"
-            and (kinds[one.text] != "unknown" or one.text.count(" ") == other.text.count(" "))
-            and not re.search(r"\b(?:the|an?|his|her|their|its|this|for) $", between)
-            and not proper_names.same(one.text, other.text)
-            and _ACTING.match(between)
-            and _PREPOSITION.match(text[other.end :])
-            and not lexicon.SYMMETRIC & set(re.findall(r"[a-z]+", between))
-            and not re.search(r"[.;:!?'\"‘“]|, (?:and|but|who|which)", between)
-        ):
-            edits.append(Edit(one.start, other.end, other.text + between + one.text))
-    return edits

@@ -22,8 +22,6 @@ _MAKERS: dict[str, _Maker] = {
     "date": quantity_edits.date,
     "entity": name_edits.entity,
     "negation": wording_edits.negation,
-    "role": name_edits.role,
-    "detail": wording_edits.detail,
     "unit": quantity_edits.unit,
     "quantifier": wording_edits.quantifier,
     "modality": wording_edits.modality,

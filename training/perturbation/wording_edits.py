@@ -1,4 +1,4 @@
-"""Candidate edits of the wording: negation, quantifiers, modality, comparison, antonyms, detail.
+"""Candidate edits of the wording: negation, quantifiers, modality, comparison, antonyms.
 
 Each function returns every edit it can make, and `perturb` chooses one. Edits that the original
 still supports (all -> some, will -> may) are not made: the result must be wrong or unsupported.
@@ -195,29 +195,6 @@ def _fixed_phrase(text: str, match: re.Match[str]) -> bool:
     if word in {"up", "down", "left", "right", "like", "open", "light", "mean", "day", "end"}:
         return True
     return word in {"long", "good", "well"} and bool(re.match(r"(?:-| as\b| time\b)", after))
-
-
-def detail(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Return edits that end a sentence with a plausible detail that the source lacks."""
-    edits = []
-    lowered = source.lower()
-    for match in re.finditer(r"(?<=[\w%)])(?=\s?[.!](?:\s|$))|(?<=[\w%)])$", text):
-        sentence = re.split(r"[.!?]\s", text[: match.start()])[-1]
-        if re.search(r"\b(?:Mr|Mrs|Ms|Dr|St|[A-Z])$", sentence) or len(sentence.split()) < 4:
-            continue
-        dated = re.search(rf"\b(?:{'|'.join(lexicon.WEEKDAYS)})\b", sentence)
-        details = [item for item in lexicon.DETAILS if not (dated and "{day}" in item)]
-        filled = rng.choice(details).format(
-            ordinal=rng.choice(lexicon.ORDINALS[1:5]),
-            number=rng.choice([120, 250, 340, 400, 650, 900]),
-            small=rng.choice(lexicon.NUMBER_WORDS[:6]),
-            day=rng.choice(lexicon.WEEKDAYS),
-            year=rng.choice(range(1985, 2020)),
-        )
-        comma = "," if filled.startswith(("which", "although", "as shown", "according")) else ""
-        if filled not in lowered:
-            edits.append(Edit(match.start(), match.start(), f"{comma} {filled}"))
-    return edits
 
 
 def _ruled(

@@ -14,16 +14,17 @@ SOURCE = (
 
 
 def test_rewrites_are_labelled_as_following() -> None:
-    claim = "The Maron theatre was founded by Ilse Brandt in 1994."
-    made = {item.text: item for item in edits.rewrites(claim, SOURCE, random.Random(2))}
-    assert "In 1994, the Maron theatre was founded by Ilse Brandt." in made
+    claim = "In 1994, the Maron theatre was founded by Ilse Brandt."
+    made = {item.text: item for item in edits.rewrites(claim, random.Random(2))}
+    assert "The Maron theatre was founded by Ilse Brandt." in made
     assert {item.label for item in made.values()} == {"E"}
 
 
 def test_numbers_are_written_in_words_and_digits() -> None:
-    found = edits.rewrites("The roof of the theatre holds 40 lamps.", SOURCE, random.Random(1))
+    found = edits.rewrites("The roof of the theatre holds 40 lamps.", random.Random(1))
     assert "The roof of the theatre holds forty lamps." in [item.text for item in found]
-    assert edits.number_word(21) == "twenty-one"
+    found = edits.rewrites("The roof of the theatre holds forty lamps.", random.Random(1))
+    assert "The roof of the theatre holds 40 lamps." in [item.text for item in found]
 
 
 def test_a_changed_number_contradicts_and_a_loose_one_is_left_alone() -> None:
@@ -35,24 +36,12 @@ def test_a_changed_number_contradicts_and_a_loose_one_is_left_alone() -> None:
     assert edits.false_claims(loose, SOURCE, 1, rng, kinds=("number",)) == []
 
 
-def test_exchanged_parties_do_not_follow() -> None:
-    made = edits.false_claims(
-        "Ada Moor defeated Tom Keller in the final.", SOURCE, 1, random.Random(1), kinds=("role",)
-    )
-    assert [(item.text, item.label) for item in made] == [
-        ("Tom Keller defeated Ada Moor in the final.", "notE")
-    ]
-
-
 def test_parts_of_two_sentences_do_not_follow() -> None:
     first, second = "Ilse Brandt founded a theatre in 1994.", "Ada Moor joined the board in 2003."
     source = f"{first} {second}"
     made = [edits.recombined(first, second, source, random.Random(seed)) for seed in range(8)]
     texts = {item.text for item in made if item}
-    assert texts <= {
-        "Ilse Brandt joined the board in 2003.", "Ilse Brandt founded a theatre in 2003."
-    }  # fmt: skip
-    assert texts
+    assert texts == {"Ilse Brandt founded a theatre in 2003."}
     assert {item.label for item in made if item} == {"notE"}
 
 
