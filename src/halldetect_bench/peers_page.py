@@ -21,8 +21,7 @@ NAMES = {
     "paper": "the paper's method",
 }
 VERIFIERS = ("base", "large")
-DATASETS = {"qags-cnndm": "QAGS", "pubmedqa": "PubMedQA", "tofueval": "TofuEval",
-            "falsesum": "FalseSum"}  # fmt: skip
+DATASETS = {"qags-cnndm": "QAGS", "pubmedqa": "PubMedQA"}
 EARLIER = "earlier weights"
 
 
@@ -56,21 +55,22 @@ def readme_table(found: Entry) -> str:
 def page(found: Entry) -> str:
     """Return the tables of all sets, what is lost, and the paper's table."""
     paired = [one for one in found["sets"] if any("less" in peer for peer in one["peers"])]
-    rest = [one for one in found["sets"] if one not in paired]
+    rest = [one for one in found["sets"] if one not in paired and one["peers"]]
     digests = "; ".join(f"{name} {digest[:8]}" for name, digest in found["peers"].items())
     parts = [
         "## Where we lose",
+        "Detectors with a higher figure than ours, on the same rows or others.",
         "\n".join(_losses(found["sets"])),
         "## On the same rows",
         "Computed by `python -m benchmarks.peers` from outputs that other projects publish (clones "
-        f"of {digests}: digests of the files read). Differences are paired; in brackets, 95 % "
-        "intervals over documents. Bold: beyond chance.",
+        f"with these digests: {digests}). Differences are paired, with 95 % intervals over "
+        "documents. Bold: beyond chance.",
         *(part for one in paired for part in _paired_set(one)),
         "## Beside published figures",
-        "Theirs were not computed here; in brackets, their rows and the source. Our F1 is from the "
-        "counts in a report, without an interval.",
+        "We did not compute the figures of others; their rows and source are in brackets. Our F1 "
+        "comes from counts, so it has no interval.",
         table(
-            ["set and label rule", "metric", *NAMES.values(), "published by others", "mind"],
+            ["set and label rule", "metric", *VERIFIERS, "published by others", "caveat"],
             [_published_set(one) for one in rest],
         ),
         "## The paper's table",
@@ -123,13 +123,13 @@ def _paired_set(one: Entry) -> Iterator[str]:
         rows.append([name, _shown(peer), *cells])
     compared = {entry["method"]: entry["earlier"] for entry in reversed(one["ours"])}
     titles = [
-        f"`{name}`{f' ({EARLIER})' if compared.get(name) else ''} less it" for name in VERIFIERS
+        f"`{name}` minus it{f' ({EARLIER})' if compared.get(name) else ''}" for name in VERIFIERS
     ]
     yield table(["detector", one["metric"], *titles], rows)
 
 
 def _published_set(one: Entry) -> list[str]:
-    ours = [_now(one, name) for name in NAMES]
+    ours = [_now(one, name) for name in VERIFIERS]
     count = one.get("rows", ours[0].get("rows"))
     cells = [
         _shown(entry) + _mark(entry) + _some(entry, count) if entry["value"] else NONE
@@ -153,11 +153,11 @@ def _losses(sets: Sequence[Entry]) -> Iterator[str]:
             ours = _now(one, name)
             if ours["value"] is None:
                 continue
-            higher = [
+            higher = dict.fromkeys(
                 peer["peer"] + certain
                 for peer in one["peers"]
                 if (certain := _certainly(one, peer, name)) or peer["value"] > ours["value"]
-            ]
+            )
             if higher:
                 value = f"{ours['value']:.3f}{_mark(ours)}{_some(ours, one.get('rows'))}"
                 said.append(f"Above `{name}` ({value}): {'; '.join(higher)}.")
@@ -175,21 +175,20 @@ def _certainly(one: Entry, peer: Entry, name: str) -> str:
 
 def _paper(lines: Sequence[Entry]) -> Iterator[str]:
     yield (
-        "F1 / precision / recall of the hallucinated class at 0.5: the paper's numbers; its "
-        "methods with the models that we have, Qwen2.5-Coder and all-MiniLM-L6-v2; ours. In "
-        "brackets: our rows."
+        "F1 of the hallucinated class at 0.5: as the paper states it, then ours (rows in "
+        "brackets). Its methods ran here on Qwen2.5-Coder and all-MiniLM-L6-v2. `peers.json` also "
+        "has precision and recall."
     )
     rows = []
     for line in lines:
         name = line["method"] if line["of"] == "published" else f"here: {line['method']}"
         if line["of"] == "report":
             name = f"here: halldetect, verifier {line['method']}, weights in the package"
-        rows.append([name, *(_triple(line.get(key)) for key in DATASETS)])
+        rows.append([name, *(_f1(line.get(key)) for key in DATASETS)])
     yield table(["method", *DATASETS.values()], rows)
 
 
-def _triple(cells: Sequence[float | None] | None) -> str:
+def _f1(cells: Sequence[float | None] | None) -> str:
     if cells is None:
         return NONE
-    shown = " / ".join(number(cell) for cell in cells[:3])
-    return f"{shown} ({cells[3]})" if len(cells) > 3 else shown
+    return f"{number(cells[0])} ({cells[3]})" if len(cells) > 3 else number(cells[0])

@@ -16,7 +16,7 @@ from halldetect_bench.stats.tables import KINDS, SIZES, Cell, Tables
 
 MAX_LINES = 150
 # These keep the report below that limit.
-MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 15, 8, 8, 10, 6
+MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 12, 7, 6, 20, 6
 TRAINED = "†"
 NONE = "–"
 # The block of the README, and that of the comparison, is between these marks.
@@ -57,11 +57,11 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _how(evidence: Evidence) -> str:
     return (
-        "Written by `halldetect bench report`. Hallucinated is the positive class; balanced "
-        f"accuracy and F1 are at the threshold {THRESHOLD}, which was fitted on none of the "
-        f"test datasets. In brackets: 95 % intervals ({evidence.samples:,} bootstrap samples of "
-        f"documents). {_weights(evidence)}A mean counts each dataset the same. The files were made "
-        f"with {len({one.code for one in evidence.headers.values()})} versions of the code."
+        "Written by `halldetect bench report`. Hallucinated is the positive class. Balanced "
+        f"accuracy is at the threshold {THRESHOLD}, which was fitted on none of the test datasets. "
+        f"In brackets: 95 % intervals ({evidence.samples:,} bootstrap samples of documents). A "
+        f"mean gives each dataset the same weight. {_weights(evidence)}The files come from "
+        f"{len({one.code for one in evidence.headers.values()})} versions of the code."
     )
 
 
@@ -75,7 +75,7 @@ def newer_weights(settings: Settings) -> str:
         return ""
     return (
         "**These are results of earlier weights**: newer ones ship now "
-        f"({'; '.join(newer)}), whose figures so far are in their model cards."
+        f"({'; '.join(newer)}). Their figures are in the model cards."
     )
 
 
@@ -96,7 +96,7 @@ def _means(tables: Tables) -> list[str]:
     evidence = tables.evidence
     shared, every = evidence.on_shared_rows, evidence.on_all_rows
     both = every.methods and every.count != shared.count
-    titles = ["method", "AUROC", "balanced accuracy", "F1"]
+    titles = ["method", *COMPARED]
     if both:
         titles += ["AUROC, all rows", "balanced accuracy, all rows"]
     if shared.development:
@@ -107,7 +107,6 @@ def _means(tables: Tables) -> list[str]:
             continue
         cells = [method]
         cells += [interval(shared.mean(method, name)) for name in COMPARED]
-        cells.append(number(shared.mean(method, "F1").value))
         if both:
             cells += [
                 interval(every.mean(method, name)) if method in every.methods else NONE
@@ -120,18 +119,18 @@ def _means(tables: Tables) -> list[str]:
         rows.append(cells)
     text = (
         f"Means over {len(shared.shared)} datasets, on the {shared.count:,} rows that all methods "
-        "scored"
+        "scored."
     )
     if both:
         text += (
-            f'; in the columns "all rows", on the {every.count:,} rows of {len(every.shared)} '
-            "datasets that the methods without a language model scored"
+            f' "All rows" are the {every.count:,} rows that the methods without a language model '
+            "scored."
         )
-    text += ". Passes of a language model and tokens are per response, on the same rows."
+    text += " Passes of a language model and tokens are per response."
     if shared.development:
         text += (
-            f" Weights, rules or settings were chosen on {', '.join(shared.development)}: these "
-            "have a mean of their own."
+            " Development sets, on which weights, rules or settings were chosen, have a mean of "
+            f"their own: {', '.join(shared.development)}."
         )
     text += _of_all(len(rows), len(shared.methods))
     return ["## Means", text, table([*titles, "passes", "tokens"], rows)]
@@ -163,7 +162,7 @@ def _matrix(evidence: Evidence) -> list[str]:
     text += _of_all(len(rows) - 1, len(scope.methods))
     told = [f"{name}: {trained[name]}" for name in scope.rows if name in trained]
     if told:
-        text += f" {TRAINED} Siblings of the dataset were trained on ({'; '.join(told)})."
+        text += f" {TRAINED} Related data was trained on ({'; '.join(told)})."
     return ["## By dataset", text, table(["", *titles], rows)]
 
 
@@ -180,10 +179,9 @@ def _losses(tables: Tables) -> list[str]:
     worst = sorted((value, name) for value, name in found if value is not None)[:3]
     return [
         heading,
-        f"In {len(tables.losses)} of {count} comparisons (a method on a dataset, the rows that "
-        "both scored) another method has a higher AUROC and the 95 % interval of the "
-        "difference excludes zero; about one in forty does so by chance. The greatest "
-        f"differences{rest}. Its lowest AUROCs: "
+        f"In {len(tables.losses)} of {count} comparisons (a method on a dataset) another method "
+        "has a higher AUROC beyond chance; chance alone gives about one in forty. The greatest "
+        f"differences{rest}. Lowest AUROCs: "
         f"{', '.join(f'{name} {value:.3f}' for value, name in worst)}.",
         table(
             ["dataset", "method", "AUROC gained"],
@@ -193,43 +191,30 @@ def _losses(tables: Tables) -> list[str]:
 
 
 def _cost(tables: Tables) -> list[str]:
-    sources = sorted({one.cost.energy for one in tables.timed if one.cost.energy})
-    energy = f"Joules from: {'; '.join(sources)}" if sources else "Energy was not measured"
     machines = list(dict.fromkeys(one.machine for one in tables.timed))
+    counts = dict.fromkeys((one.machine, one.cost.rows, one.dataset) for one in tables.timed)
+    measured = "; ".join(f"{machine}, {rows} rows of {name}" for machine, rows, name in counts)
     rows: dict[tuple[str, str], dict[str, MeanCost]] = {}
     for one in tables.timed:
         rows.setdefault((one.dataset, one.method), {})[one.machine] = one.cost
     return [
         "## Cost",
-        "One response at a time, alone on the machine, extraction included, loading of models "
-        f"not. Tokens are all that were read or written by any model. {energy}.",
+        "Seconds per response, one at a time, alone on the machine, without loading models. "
+        "Tokens are all that any model read or wrote. `cost.csv` also has the energy. Measured: "
+        f"{measured}.",
         table(
-            [
-                "dataset",
-                "method",
-                "tokens",
-                *(f"{name}: {machine}" for machine in machines for name in _MEASURED),
-            ],
+            ["dataset", "method", "tokens", *machines],
             [
                 [
                     dataset,
                     method,
                     number(next(iter(costs.values())).tokens, 0),
-                    *(cell for machine in machines for cell in _measured(costs.get(machine))),
+                    *(number(costs[name].seconds) if name in costs else NONE for name in machines),
                 ]
                 for (dataset, method), costs in list(rows.items())[:MAX_TIMED]
             ],
         ),
     ]
-
-
-_MEASURED = ("rows", "seconds", "joules")
-
-
-def _measured(cost: MeanCost | None) -> list[str]:
-    if cost is None:
-        return [NONE] * len(_MEASURED)
-    return [str(cost.rows), number(cost.seconds), number(cost.joules, 1)]
 
 
 def _left_out(evidence: Evidence) -> list[str]:
@@ -281,7 +266,7 @@ def readme_text(tables: Tables) -> str:
     methods = {
         "`base`": evidence.reference,
         "`large`": evidence.find("halldetect", "large"),
-        "MiniCheck's way of reading on the weights of `base`": evidence.find("minicheck", "base"),
+        "MiniCheck's method on the weights of `base`": evidence.find("minicheck", "base"),
     }
     means = [
         f"{number(scope.mean(label, COMPARED[0]).value)} and "

@@ -182,11 +182,9 @@ def results() -> list[str]:
         for row in rows
         if (row["verifier"], row["scoring"]) == ("base", "support")
     }
-    grouped = " and ".join(found["sentences, groups of 2", size] for size in ("1", "all"))
     return [
-        f"whole response against whole source {found['whole', '1']}, against windows "
-        f"{found['whole', 'all']}; claims against whole source {found['clauses', '1']}, against "
-        f"windows {found['clauses', 'all']}; claims in groups of two {grouped}.",
+        f"whole response against whole source {found['whole', '1']}; claims against whole source "
+        f"{found['clauses', '1']}; claims against windows {found['clauses', 'all']}",
     ]
 
 

@@ -76,7 +76,7 @@ def test_report_names_the_development_sets() -> None:
     tables = Tables(evidence())
     text = summary(tables)
     assert "Means over 1 datasets, on the 40 rows" in text
-    assert "chosen on dev: these have a mean of their own" in text
+    assert "chosen, have a mean of their own: dev" in text
     assert "They leave out 1 sets on which something was chosen." in readme_text(tables)
     rows = csv.DictReader(csv_files(tables)["quality.csv"].splitlines())
     means = {
