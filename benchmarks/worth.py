@@ -5,7 +5,7 @@
 
 STORED is the folder of `training.large.measure prepare` with the answers of the verifiers
 (NAME_logits.npz), which must be those of results/base/report.json and results/large/report.json.
-A verifier without stored answers has the default threshold's rates of its report; `auto` needs both.
+A verifier without stored answers has the rates of its report at 0.5; `auto` needs both.
 """
 
 from __future__ import annotations

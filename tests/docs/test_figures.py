@@ -204,6 +204,95 @@ def languages() -> list[str]:
     ]
 
 
+NAMES = {
+    "test-qa": "RAGTruth questions", "test-summary": "RAGTruth summaries",
+    "data2txt": "RAGTruth data2txt", "clearfacts": "ClearFacts",
+}  # fmt: skip
+SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
+SUITES = ("cases", "checks", "everyday", "contexts", "recombined")
+
+
+def card(verifier: str) -> list[str]:
+    """Return the tables of a model card."""
+    found = read(f"{verifier}/report")
+
+    def area(one: dict[str, Any]) -> str:
+        return "{:.3f} ({:.3f} to {:.3f})".format(one["auroc"], *one["auroc_interval"])
+
+    def rates(one: dict[str, Any], digits: int = 0) -> str:
+        return " | ".join(f"{100 * one[key]:.{digits}f} %" for key in ("recall", "false_alarms"))
+
+    def row(name: str, part: str) -> str:
+        one = found[part][name]
+        return f"| {NAMES.get(name, name)} | {one['rows']:,} | {area(one)} | "
+
+    six, points = found["means"]["six"], ("recall", "balanced", "default", "precision")
+    mean = f"{six['auroc']:.3f} | {six['balanced_accuracy']:.3f} | {rates(six)} |"
+    return [
+        *(
+            f"{row(name, 'responses')}{one['balanced_accuracy']:.3f} | {rates(one)} |"
+            for name in (*SIX, *NAMES)
+            for one in [found["responses"][name]]
+        ),
+        f"| mean of the six | | {mean}",
+        *(
+            row(name, "sentences") + f"{rates(found['sentences'][name])} |"
+            for name in ("test-qa", "test-summary", "data2txt")
+        ),
+        *(
+            f"| {name} | {one['rows']} | {rates(one, 1)} |"
+            for name in SUITES
+            for one in [found["responses"][name]]
+        ),
+        *(
+            f"| {name} | {found['six'][name]['threshold']:g} | "
+            + " | ".join(rates(found[part][name], 1) for part in ("development", "six"))
+            + " |"
+            for name in points
+        ),
+    ]
+
+
+def states(verifier: str) -> str:
+    """Return the shares of right states in our own suites."""
+    suites = read(f"suites/{verifier}")["suites"]
+    keys = ("cases", "checks", "everyday", "hostile")
+    shares = [f"{100 * suites[key]['right_state_share']:.1f} %" for key in keys]
+    return "{} of cases, {} of checks, {} of everyday and {} of hostile claims".format(*shares)
+
+
+def weak_spots() -> list[str]:
+    """Return how `large` does on conclusions, on two documents and in other languages."""
+    suites, sentences = read("suites/large")["suites"], read("large/report")["sentences"]
+    long, two = (
+        [
+            f"flags {one['true_claims_flagged']} of {one['true_claims']} right",
+            f"finds {one['false_claims'] - one['false_claims_passed']} of {one['false_claims']}",
+        ]
+        for one in (suites["long_answers"], suites["two_documents"])
+    )
+    return [
+        "{} ones and {} wrong ones at 0.5".format(*long),
+        "{} answers and {} wrong ones".format(*two),
+        *(
+            f"| MEMERAG {code} | {one['rows']} | {one['auroc']:.3f} ("
+            for code in ("en", "de", "es", "fr", "hi")
+            for one in [sentences[f"memerag_{code}"]]
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "verifier"), [("model-card", "base"), ("model-card-large", "large")]
+)
+def test_card_has_the_figures_of_the_report(name: str, verifier: str) -> None:
+    text = page(name)
+    expected = [*card(verifier), states(verifier)]
+    if verifier == "large":
+        expected += weak_spots()
+    assert [words for words in expected if words not in text] == []
+
+
 PAGES = [design, languages, measured, results, security, speed]
 
 
