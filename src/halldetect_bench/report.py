@@ -282,7 +282,7 @@ def readme_text(tables: Tables) -> str:
     # The first sentence is about the default.
     gained = f"{worth.partition('. ')[0].rstrip('.')}."
     if scope.development:
-        said += f" They leave out {len(scope.development)} sets on which something was chosen."
+        said += f" The {len(scope.development)} development sets are left out."
     return " ".join(filter(None, [said, gained, newer_weights(evidence.settings)]))
 
 
