@@ -15,14 +15,11 @@ from halldetect_bench.stats.resampling import Figure
 
 # A set, a detector or a figure, as in the file of results.
 Entry = Mapping[str, Any]
-NAMES = {
-    "base": "HallDetect, `base`",
-    "large": "HallDetect, `large`",
-    "paper": "the paper's method",
-}
+NAMES = {"base": "`base`", "large": "`large`", "paper": "the paper's method"}
 VERIFIERS = ("base", "large")
 DATASETS = {"qags-cnndm": "QAGS", "pubmedqa": "PubMedQA"}
 EARLIER = "earlier weights"
+OURS = "HallDetect"  # the paper's name of its method
 
 
 def read_peers(path: Path) -> Entry:
@@ -112,15 +109,17 @@ def _paired_set(one: Entry) -> Iterator[str]:
         f"{one['metric'].capitalize() if one['metric'].islower() else one['metric']}, "
         f"{one['rows']:,} rows, {one['rule']}. {one['note']} Outputs: {one['outputs']}."
     )
+    ours = (
+        f"{NAMES[entry['method']]} {_shown(entry)}{_mark(entry)}{_some(entry, one['rows'])}"
+        for entry in sorted(one["ours"], key=lambda entry: entry["earlier"])
+    )
+    yield f"Ours: {'; '.join(ours)}."
     rows = []
-    for entry in sorted(one["ours"], key=lambda entry: entry["earlier"]):
-        name = f"{NAMES[entry['method']]}{_mark(entry)}{_some(entry, one['rows'])}"
-        rows.append([name, _shown(entry), *[NONE] * len(VERIFIERS)])
     for peer in one["peers"]:
         less = peer.get("less", {})
         name = peer["peer"] + ("" if less else f" (published, {peer['source']})")
         cells = [_less(less[verifier]) if verifier in less else NONE for verifier in VERIFIERS]
-        rows.append([name, _shown(peer), *cells])
+        rows.append([name, number(peer["value"]), *cells])
     compared = {entry["method"]: entry["earlier"] for entry in reversed(one["ours"])}
     titles = [
         f"`{name}` minus it{f' ({EARLIER})' if compared.get(name) else ''}" for name in VERIFIERS
@@ -176,15 +175,16 @@ def _certainly(one: Entry, peer: Entry, name: str) -> str:
 def _paper(lines: Sequence[Entry]) -> Iterator[str]:
     yield (
         "F1 of the hallucinated class at 0.5: as the paper states it, then ours (rows in "
-        "brackets). Its methods ran here on Qwen2.5-Coder and all-MiniLM-L6-v2. `peers.json` also "
-        "has precision and recall."
+        "brackets), where its method runs on small language models. `peers.json` also has "
+        "the baselines, precision and recall."
     )
     rows = []
     for line in lines:
         name = line["method"] if line["of"] == "published" else f"here: {line['method']}"
         if line["of"] == "report":
             name = f"here: halldetect, verifier {line['method']}, weights in the package"
-        rows.append([name, *(_f1(line.get(key)) for key in DATASETS)])
+        if line["of"] in ("paper", "halldetect", "report") or OURS in name:
+            rows.append([name, *(_f1(line.get(key)) for key in DATASETS)])
     yield table(["method", *DATASETS.values()], rows)
 
 

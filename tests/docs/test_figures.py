@@ -199,8 +199,8 @@ def languages() -> list[str]:
     assert [code for code, figures in own.items() if not rows[code].endswith(figures)] == []
     same, across = found["means"]["suite_languages"], found["means"]["suite_across"]
     return [
-        f"{same['balanced_accuracy']:.3f} and {same['auroc']:.3f} on average",
-        f"{across['balanced_accuracy']:.3f} and {across['auroc']:.3f}",
+        f"The mean is {same['balanced_accuracy']:.3f} and {same['auroc']:.3f}",
+        f"it is {across['balanced_accuracy']:.3f} and {across['auroc']:.3f}",
     ]
 
 
