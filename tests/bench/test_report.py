@@ -52,7 +52,7 @@ def test_the_short_report() -> None:
     assert "A note." in text
     assert "Weights: `base` 01234567." in text
     assert "Means over 2 datasets, on the 80 rows that all methods scored." in text
-    assert "| halldetect | 0.500 (0.500 to 0.500) | 0.500 (0.500 to 0.500) |" in text
+    assert "| halldetect | 0.500 (0.500 to 0.500) | 0.500 |" in text
     assert "|  | qags-cnndm | wice† |" in text
     assert "(wice: its train split)" in text
     assert "| halldetect | 1.000 | 0.000 |" in text

@@ -263,7 +263,8 @@ def states(verifier: str) -> str:
 
 def weak_spots() -> list[str]:
     """Return how `large` does on conclusions, on two documents and in other languages."""
-    suites, sentences = read("suites/large")["suites"], read("large/report")["sentences"]
+    suites, found = read("suites/large")["suites"], read("large/report")
+    sentences, mean = found["sentences"], found["means"]["memerag"]
     long, two = (
         [
             f"flags {one['true_claims_flagged']} of {one['true_claims']} right",
@@ -274,11 +275,12 @@ def weak_spots() -> list[str]:
     return [
         "{} ones and {} wrong ones at 0.5".format(*long),
         "{} answers and {} wrong ones".format(*two),
-        *(
-            f"| MEMERAG {code} | {one['rows']} | {one['auroc']:.3f} ("
+        ", ".join(
+            f"{sentences[f'memerag_{code}']['auroc']:.3f} ({code})"
             for code in ("en", "de", "es", "fr", "hi")
-            for one in [sentences[f"memerag_{code}"]]
         ),
+        f"{100 * mean['recall']:.0f} % of the wrong ones are found, and "
+        f"{100 * mean['false_alarms']:.0f} % of the right ones flagged",
     ]
 
 

@@ -77,7 +77,7 @@ def test_report_names_the_development_sets() -> None:
     text = summary(tables)
     assert "Means over 1 datasets, on the 40 rows" in text
     assert "chosen, have a mean of their own: dev" in text
-    assert "They leave out 1 sets on which something was chosen." in readme_text(tables)
+    assert "The 1 development sets are left out." in readme_text(tables)
     rows = csv.DictReader(csv_files(tables)["quality.csv"].splitlines())
     means = {
         row["dataset"]: (row["rows"], row["AUROC"])
