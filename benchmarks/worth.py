@@ -257,7 +257,7 @@ def parts(rates: Rates, minutes: float) -> dict[str, str]:
     marks = [
         (name, one["rows"], verifier, *(with_interval(2, one[key]) for key in ("graded_score",
                                                                                "score")))
-        for verifier in VERIFIERS
+        for verifier in ("base", "large")
         for name, one in rates.get(verifier, {}).get("graded", {}).items()
     ]  # fmt: skip
     files = {"base": "model.onnx", "large": "adapter.lora8"}

@@ -15,7 +15,6 @@ from halldetect_bench.stats.resampling import Figure
 
 # A set, a detector or a figure, as in the file of results.
 Entry = Mapping[str, Any]
-NAMES = {"base": "`base`", "large": "`large`", "paper": "the paper's method"}
 VERIFIERS = ("base", "large")
 DATASETS = {"qags-cnndm": "QAGS", "pubmedqa": "PubMedQA"}
 EARLIER = "earlier weights"
@@ -110,8 +109,9 @@ def _paired_set(one: Entry) -> Iterator[str]:
         f"{one['rows']:,} rows, {one['rule']}. {one['note']} Outputs: {one['outputs']}."
     )
     ours = (
-        f"{NAMES[entry['method']]} {_shown(entry)}{_mark(entry)}{_some(entry, one['rows'])}"
+        f"`{entry['method']}` {_shown(entry)}{_mark(entry)}{_some(entry, one['rows'])}"
         for entry in sorted(one["ours"], key=lambda entry: entry["earlier"])
+        if entry["method"] in VERIFIERS
     )
     yield f"Ours: {'; '.join(ours)}."
     rows = []

@@ -259,7 +259,7 @@ def with_block(text: str, block: str) -> str:
 
 
 def readme_text(tables: Tables) -> str:
-    """Return the means of our verifiers and of another method, and the gain by decomposition."""
+    """Return the means of our verifiers and of another method."""
     evidence, scope = tables.evidence, tables.evidence.on_all_rows
     methods = {
         "`base`": evidence.reference,
@@ -276,12 +276,9 @@ def readme_text(tables: Tables) -> str:
         f"Mean of {len(scope.shared)} datasets, {scope.count:,} rows, {' and '.join(COMPARED)}: "
         f"{'; '.join(means)}."
     )
-    worth = next((one.text for one in tables.answers if "decomposition" in one.question), "")
-    # The first sentence is about the default.
-    gained = f"{worth.partition('. ')[0].rstrip('.')}."
     if scope.development:
         said += f" The {len(scope.development)} development sets are left out."
-    return " ".join(filter(None, [said, gained, newer_weights(evidence.settings)]))
+    return " ".join(filter(None, [said, newer_weights(evidence.settings)]))
 
 
 def csv_files(tables: Tables) -> dict[str, str]:

@@ -134,7 +134,7 @@ def test_the_csv_files_hold_the_numbers() -> None:
 def test_the_block_of_the_readme() -> None:
     text = readme_text(tables(FOUND))
     assert "Mean of 2 datasets, 80 rows, AUROC and balanced accuracy: 0.500 and 0.500 with" in text
-    assert text.endswith("over one call on the whole texts, on 80 rows.")
+    assert text.endswith("with `base`.")
     made = with_block(f"before\n{BEGIN}\nold\n{END}\nafter", text)
     assert made == f"before\n{BEGIN}\n\n{text} {END}\nafter"
     assert with_block(made, text) == made

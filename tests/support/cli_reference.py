@@ -27,23 +27,27 @@ _EMPTY_GROUP = re.compile(r"^\S.*:\n(?=\n|\Z)", re.MULTILINE)
 
 def cli_reference() -> str:
     """Return the whole page: the help of every command, each option once."""
-    parts = [_HEAD, f"{' '.join(EPILOG.split()).capitalize()}."]
-    shared, explained = "", dict[str, str]()
+    sections: list[str] = []
+    shared, explained, checking = "", dict[str, str](), list[str]()
     for name, parser in all_commands(build_parser()):
         own, _, options = _help(parser).partition(f"\n{DETECTOR_GROUP}:\n")
         own = re.sub(r"(?:\noptions:)?\n +-h, --help .*\n(?=\n|$)|\n +-h, --help .*", "", own)
+        own = re.sub(r"^usage: .* ACTION \.\.\.\n\n|positional arguments:\n  ACTION\n", "", own)
         if " " in name and "\n  " not in own:
             continue  # an action without arguments: the help of its command explains it
         own, known = _without_explained(own, f"halldetect {name}", explained)
-        parts.append(f"{'###' if ' ' in name else '##'} halldetect {name}\n\n{_block(own)}")
+        sections.append(f"{'###' if ' ' in name else '##'} halldetect {name}\n\n{_block(own)}")
         if options:
             shared = options
-            known[f"[{DETECTOR_GROUP}](#{DETECTOR_GROUP.replace(' ', '-')})"] = ["all options"]
+            checking.append(f"`{name}`")
         if known:
             lists = (f"{', '.join(flags)} of {place}" for place, flags in known.items())
-            parts.append(f"Also {'; '.join(lists)}.")
-    parts.append(f"## {DETECTOR_GROUP.capitalize()}\n\n{_block(shared)}")
-    return "\n\n".join(parts) + "\n"
+            sections.append(f"Also {'; '.join(lists)}.")
+    anchor = f"[{DETECTOR_GROUP}](#{DETECTOR_GROUP.replace(' ', '-')})"
+    every = f"{', '.join(checking)} also take all options of {anchor}."
+    status = f"{' '.join(EPILOG.split()).capitalize()}."
+    last = f"## {DETECTOR_GROUP.capitalize()}\n\n{_block(shared)}"
+    return "\n\n".join([_HEAD, every, status, *sections, last]) + "\n"
 
 
 def _without_explained(
