@@ -159,9 +159,13 @@ def _losses(sets: Sequence[Entry]) -> Iterator[str]:
             )
             if higher:
                 value = f"{ours['value']:.3f}{_mark(ours)}{_some(ours, one.get('rows'))}"
-                said.append(f"Above `{name}` ({value}): {'; '.join(higher)}.")
-        if said:
-            yield f"- **{one['title']}**, {one['metric']}. {' '.join(said)}"
+                said.append((f"`{name}` ({value})", "; ".join(higher)))
+        # Verifiers below the same peers share a sentence.
+        by_peers = groupby(said, lambda entry: entry[1])
+        lines = [f"Above {' and '.join(name for name, _ in group)}: {peers}."
+                 for peers, group in by_peers]  # fmt: skip
+        if lines:
+            yield f"- **{one['title']}**, {one['metric']}. {' '.join(lines)}"
 
 
 def _certainly(one: Entry, peer: Entry, name: str) -> str:

@@ -164,7 +164,7 @@ def test_the_page_says_where_we_lose() -> None:
     assert (
         "Set**, AUROC. Above `base` (0.600, earlier weights): P (beyond chance with earlier" in text
     )
-    assert "Above `large` (0.900): Q." in text
+    assert "Above `base` (0.600, earlier weights) and `large` (0.900): Q." in text
     assert "| P | 0.800 | **-0.200 (-0.300 to -0.100)** | +0.100 (-0.100 to +0.300) |" in text
     assert "Q 0.950 (5 rows, a paper)" in text
     assert "| HallDetect, M | – | 0.500 |" in text

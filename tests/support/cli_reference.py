@@ -17,7 +17,7 @@ _HEAD = """\
 # Commands and options
 
 Results go to standard output; notices, progress and errors go to standard error. An option is \
-explained where it first appears. `python -m tests.support.cli_reference > docs/cli.md` writes \
+explained where it first appears; most commands take `--quiet`. `python -m tests.support.cli_reference > docs/cli.md` writes \
 this page.\
 """
 # An option with its explanation.
@@ -35,10 +35,12 @@ def cli_reference() -> str:
         own = re.sub(r"^usage: .* ACTION \.\.\.\n\n|positional arguments:\n  ACTION\n", "", own)
         if " " in name and "\n  " not in own:
             continue  # an action without arguments: the help of its command explains it
+        if options and not shared:
+            shared = options
+            explained |= {" ".join(one.split()): DETECTOR_GROUP for one in _OPTION.findall(options)}
         own, known = _without_explained(own, f"halldetect {name}", explained)
         sections.append(f"{'###' if ' ' in name else '##'} halldetect {name}\n\n{_block(own)}")
         if options:
-            shared = options
             checking.append(f"`{name}`")
         if known:
             lists = (f"{', '.join(flags)} of {place}" for place, flags in known.items())
@@ -62,6 +64,8 @@ def _without_explained(
         if earlier == command:
             return found[0]
         flag = next(word for word in option.split() if word.startswith("--"))
+        if flag == "--quiet":
+            return ""
         place = f"[{earlier.removeprefix('halldetect ')}](#{earlier.replace(' ', '-')})"
         known.setdefault(place, []).append(f"`{flag}`")
         return ""

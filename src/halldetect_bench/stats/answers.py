@@ -116,10 +116,8 @@ def _growth(evidence: Evidence) -> str | None:
     for by in dict.fromkeys(one.by for one in bins):
         known = [one for one in bins if one.by == by and one.auroc.value is not None]
         if len(known) > 1:
-            bins_of = "; ".join(
-                f"{one.range}: {one.auroc.value:.3f}, {one.tokens:,.0f} tokens" for one in known
-            )
-            parts.append(f"AUROC and verifier tokens by {by}: {bins_of}.")
+            shown = (f"{one.range}: {one.auroc.value:.3f}, {one.tokens:,.0f}" for one in known)
+            parts.append(f"AUROC and verifier tokens by {by}: {'; '.join(shown)}.")
     return " ".join([*parts, "Each range has other datasets (`sizes.csv`)."]) if parts else None
 
 
