@@ -17,11 +17,13 @@ _HEAD = """\
 # Commands and options
 
 Results go to standard output; notices, progress and errors go to standard error. An option is \
-explained where it first appears; most commands take `--quiet`. `python -m tests.support.cli_reference > docs/cli.md` writes \
-this page.\
+explained where it first appears; most commands take `--quiet`. \
+`python -m tests.support.cli_reference > docs/cli.md` writes this page.\
 """
 # An option with its explanation.
 _OPTION = re.compile(r"^  -.*\n(?: {6,}\S.*\n)*", re.MULTILINE)
+# Positional arguments that the usage line and the description explain.
+_ARGUMENTS = re.compile(r"\npositional arguments:\n(?:(?!.*\(default).+\n)+(?=\n|\Z)")
 _EMPTY_GROUP = re.compile(r"^\S.*:\n(?=\n|\Z)", re.MULTILINE)
 
 
@@ -35,6 +37,7 @@ def cli_reference() -> str:
         own = re.sub(r"^usage: .* ACTION \.\.\.\n\n|positional arguments:\n  ACTION\n", "", own)
         if " " in name and "\n  " not in own:
             continue  # an action without arguments: the help of its command explains it
+        own = _ARGUMENTS.sub("", own)
         if options and not shared:
             shared = options
             explained |= {" ".join(one.split()): DETECTOR_GROUP for one in _OPTION.findall(options)}
