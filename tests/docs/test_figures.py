@@ -47,7 +47,7 @@ def security() -> list[str]:
 
 
 def measured() -> list[str]:
-    return [*suites(), *forms(), *repairs(), *batches()]
+    return [*suites(), *kinds(), *forms(), *repairs(), *batches()]
 
 
 def suites() -> list[str]:
@@ -83,6 +83,25 @@ def suites() -> list[str]:
             + both(one, "{} of {} wrong ones flagged, {} of {} right ones")
             for name, one in turns.items()
         ),
+    ]
+
+
+def kinds() -> list[str]:
+    """Return the shares of named kinds of error that are right, and of errors with such a kind."""
+    found = {name: one["by_rule"] for name, one in read("error_kinds")["rules"].items()}
+    uses: dict[str, list[int]] = {}
+    for one in found.values():
+        for kind, counts in one["precision_by_kind"].items():
+            uses[kind] = [sum(both) for both in zip(counts, uses.get(kind, [0, 0]), strict=True)]
+    right, given = (sum(counts[at] for counts in uses.values()) for at in (0, 1))
+    shares = [f"{kind} {hits / of:.2f}" for kind, (hits, of) in uses.items() if of]
+    named = {"minimal pairs": "minimal pairs", "bump": "BUMP", "summedits": "SummEdits"}
+    return [
+        *shares,
+        f"all {right / given:.2f}",
+        f"(of only {uses['unit'][1]})",
+        f"(of {uses['role swapped'][1]})",
+        *(f"{100 * found[name]['recall']:.0f} % ({text})" for name, text in named.items()),
     ]
 
 
