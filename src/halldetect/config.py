@@ -111,8 +111,8 @@ class Configuration:
     )
     threshold: float | str = _option(
         DEFAULT_THRESHOLD,
-        "hallucinated at this score or above: a number, or recall, balanced or precision, whose "
-        "numbers were fitted for the verifier",
+        "hallucinated at this score or above: a number, a point fitted for the verifier (recall, "
+        "balanced, precision), or a file of `calibrate`",
         "T",
         parse=parse_threshold,
     )
@@ -121,8 +121,7 @@ class Configuration:
     )
     knowledge: str | None = _option(
         None,
-        "an index (see index build), a file or postgresql://..., that evidence for each claim is "
-        "retrieved from",
+        "retrieve evidence for each claim from this index (see index build)",
         "INDEX",
     )
     max_source: int = _option(MAX_SOURCE, "refuse a source of more characters", "N", parse=int)
@@ -131,8 +130,7 @@ class Configuration:
     )
     on_unchecked: str = _option(
         "report",
-        "a response with a part that was not judged but may assert something: only report the "
-        "part, or fail as uncheckable",
+        "if a part that may assert something was not judged: report it, or fail as uncheckable",
         choices=ON_UNCHECKED,
     )
     paper: bool = _option(False, "use the paper's method")

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 MIN_CONTEXT = 512
 RUN = """\
 Score the rows of datasets with methods and append the predictions to a folder of results, one
-file per dataset, method and configuration. A run that was stopped, even killed, continues where
-it was; rows that are already there are not scored again.
+file per dataset, method and configuration. A run that was stopped continues where it was.
 """
 REPORT = """\
 Write the report of a folder of results: results.md, and every table as CSV in results/. A file
@@ -41,9 +40,9 @@ Write the report of a folder of results: results.md, and every table as CSV in r
 """
 REPRODUCE = """\
 Run the methods behind a folder of results again, on the same rows with the same settings, and
-compare AUROC and balanced accuracy with the stored 95 % intervals. What needs a model that is not
-here is listed and left out. Exit status 1 if a figure lies outside, 0 if none does. All rows of
-all methods take hours on a CPU: --limit, --dataset and --method choose.
+compare AUROC and balanced accuracy with the stored 95 % intervals. Methods without their model are
+listed and left out. Exit status 1 if a figure lies outside its interval. All rows take hours on a
+CPU: --limit, --dataset and --method choose.
 """
 BuildMethods = Callable[[Callable[[str], None]], "list[Method]"]
 
@@ -109,15 +108,16 @@ def add(commands: Any) -> None:
     bench = add_command(commands, "bench", None, "compare methods on datasets", text)
     actions = bench.add_subparsers(metavar="ACTION", required=True)
     add_command(actions, "list", run_list, "list every dataset and method")
-    help = "score datasets with methods"
-    parser = add_command(actions, "run", run_methods, help, RUN, groups={"": _RUN})
+    help, usage = "score datasets with methods", "--dataset NAME,... --method NAME,... -o DIR"
+    parser = add_command(actions, "run", run_methods, help, RUN, usage, {"": _RUN})
     for option in options():
         if option.name in ("verifier", "threads"):
             add_option(parser, option)
     help = "write the report of a folder of results"
-    add_command(actions, "report", run_report, help, REPORT, groups={"": _REPORT})
+    add_command(actions, "report", run_report, help, REPORT, "DIR", {"": _REPORT})
     help = "run stored results again and compare"
-    add_command(actions, "reproduce", run_reproduce, help, REPRODUCE, groups={"": _REPRODUCE})
+    usage = "DIR -o DIR"
+    add_command(actions, "reproduce", run_reproduce, help, REPRODUCE, usage, {"": _REPRODUCE})
 
 
 def run_list(arguments: argparse.Namespace) -> int:

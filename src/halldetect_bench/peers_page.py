@@ -15,15 +15,10 @@ from halldetect_bench.stats.resampling import Figure
 
 # A set, a detector or a figure, as in the file of results.
 Entry = Mapping[str, Any]
-NAMES = {
-    "base": "HallDetect, `base`",
-    "large": "HallDetect, `large`",
-    "paper": "the paper's method",
-}
 VERIFIERS = ("base", "large")
-DATASETS = {"qags-cnndm": "QAGS", "pubmedqa": "PubMedQA", "tofueval": "TofuEval",
-            "falsesum": "FalseSum"}  # fmt: skip
+DATASETS = {"qags-cnndm": "QAGS", "pubmedqa": "PubMedQA"}
 EARLIER = "earlier weights"
+OURS = "HallDetect"  # the paper's name of its method
 
 
 def read_peers(path: Path) -> Entry:
@@ -56,21 +51,22 @@ def readme_table(found: Entry) -> str:
 def page(found: Entry) -> str:
     """Return the tables of all sets, what is lost, and the paper's table."""
     paired = [one for one in found["sets"] if any("less" in peer for peer in one["peers"])]
-    rest = [one for one in found["sets"] if one not in paired]
+    rest = [one for one in found["sets"] if one not in paired and one["peers"]]
     digests = "; ".join(f"{name} {digest[:8]}" for name, digest in found["peers"].items())
     parts = [
         "## Where we lose",
+        "Detectors with a higher figure than ours, on the same rows or others.",
         "\n".join(_losses(found["sets"])),
         "## On the same rows",
         "Computed by `python -m benchmarks.peers` from outputs that other projects publish (clones "
-        f"of {digests}: digests of the files read). Differences are paired; in brackets, 95 % "
-        "intervals over documents. Bold: beyond chance.",
+        f"with these digests: {digests}). Differences are paired, with 95 % intervals over "
+        "documents. Bold: beyond chance.",
         *(part for one in paired for part in _paired_set(one)),
         "## Beside published figures",
-        "Theirs were not computed here; in brackets, their rows and the source. Our F1 is from the "
-        "counts in a report, without an interval.",
+        "We did not compute the figures of others; their rows and source are in brackets. Our F1 "
+        "comes from counts, so it has no interval.",
         table(
-            ["set and label rule", "metric", *NAMES.values(), "published by others", "mind"],
+            ["set and label rule", "metric", *VERIFIERS, "published by others", "caveat"],
             [_published_set(one) for one in rest],
         ),
         "## The paper's table",
@@ -112,24 +108,27 @@ def _paired_set(one: Entry) -> Iterator[str]:
         f"{one['metric'].capitalize() if one['metric'].islower() else one['metric']}, "
         f"{one['rows']:,} rows, {one['rule']}. {one['note']} Outputs: {one['outputs']}."
     )
+    ours = (
+        f"`{entry['method']}` {_shown(entry)}{_mark(entry)}{_some(entry, one['rows'])}"
+        for entry in sorted(one["ours"], key=lambda entry: entry["earlier"])
+        if entry["method"] in VERIFIERS
+    )
+    yield f"Ours: {'; '.join(ours)}."
     rows = []
-    for entry in sorted(one["ours"], key=lambda entry: entry["earlier"]):
-        name = f"{NAMES[entry['method']]}{_mark(entry)}{_some(entry, one['rows'])}"
-        rows.append([name, _shown(entry), *[NONE] * len(VERIFIERS)])
     for peer in one["peers"]:
         less = peer.get("less", {})
         name = peer["peer"] + ("" if less else f" (published, {peer['source']})")
         cells = [_less(less[verifier]) if verifier in less else NONE for verifier in VERIFIERS]
-        rows.append([name, _shown(peer), *cells])
+        rows.append([name, number(peer["value"]), *cells])
     compared = {entry["method"]: entry["earlier"] for entry in reversed(one["ours"])}
     titles = [
-        f"`{name}`{f' ({EARLIER})' if compared.get(name) else ''} less it" for name in VERIFIERS
+        f"`{name}` minus it{f' ({EARLIER})' if compared.get(name) else ''}" for name in VERIFIERS
     ]
     yield table(["detector", one["metric"], *titles], rows)
 
 
 def _published_set(one: Entry) -> list[str]:
-    ours = [_now(one, name) for name in NAMES]
+    ours = [_now(one, name) for name in VERIFIERS]
     count = one.get("rows", ours[0].get("rows"))
     cells = [
         _shown(entry) + _mark(entry) + _some(entry, count) if entry["value"] else NONE
@@ -153,16 +152,20 @@ def _losses(sets: Sequence[Entry]) -> Iterator[str]:
             ours = _now(one, name)
             if ours["value"] is None:
                 continue
-            higher = [
+            higher = dict.fromkeys(
                 peer["peer"] + certain
                 for peer in one["peers"]
                 if (certain := _certainly(one, peer, name)) or peer["value"] > ours["value"]
-            ]
+            )
             if higher:
                 value = f"{ours['value']:.3f}{_mark(ours)}{_some(ours, one.get('rows'))}"
-                said.append(f"Above `{name}` ({value}): {'; '.join(higher)}.")
-        if said:
-            yield f"- **{one['title']}**, {one['metric']}. {' '.join(said)}"
+                said.append((f"`{name}` ({value})", "; ".join(higher)))
+        # Verifiers below the same peers share a sentence.
+        by_peers = groupby(said, lambda entry: entry[1])
+        lines = [f"Above {' and '.join(name for name, _ in group)}: {peers}."
+                 for peers, group in by_peers]  # fmt: skip
+        if lines:
+            yield f"- **{one['title']}**, {one['metric']}. {' '.join(lines)}"
 
 
 def _certainly(one: Entry, peer: Entry, name: str) -> str:
@@ -175,21 +178,21 @@ def _certainly(one: Entry, peer: Entry, name: str) -> str:
 
 def _paper(lines: Sequence[Entry]) -> Iterator[str]:
     yield (
-        "F1 / precision / recall of the hallucinated class at 0.5: the paper's numbers; its "
-        "methods with the models that we have, Qwen2.5-Coder and all-MiniLM-L6-v2; ours. In "
-        "brackets: our rows."
+        "F1 of the hallucinated class at 0.5: as the paper states it, then ours (rows in "
+        "brackets), where its method runs on small language models. `peers.json` also has "
+        "the baselines, precision and recall."
     )
     rows = []
     for line in lines:
         name = line["method"] if line["of"] == "published" else f"here: {line['method']}"
         if line["of"] == "report":
             name = f"here: halldetect, verifier {line['method']}, weights in the package"
-        rows.append([name, *(_triple(line.get(key)) for key in DATASETS)])
+        if line["of"] in ("paper", "halldetect", "report") or OURS in name:
+            rows.append([name, *(_f1(line.get(key)) for key in DATASETS)])
     yield table(["method", *DATASETS.values()], rows)
 
 
-def _triple(cells: Sequence[float | None] | None) -> str:
+def _f1(cells: Sequence[float | None] | None) -> str:
     if cells is None:
         return NONE
-    shown = " / ".join(number(cell) for cell in cells[:3])
-    return f"{shown} ({cells[3]})" if len(cells) > 3 else shown
+    return f"{number(cells[0])} ({cells[3]})" if len(cells) > 3 else number(cells[0])

@@ -16,7 +16,7 @@ from halldetect_bench.stats.tables import KINDS, SIZES, Cell, Tables
 
 MAX_LINES = 150
 # These keep the report below that limit.
-MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 15, 8, 8, 10, 6
+MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 11, 7, 5, 12, 6
 TRAINED = "†"
 NONE = "–"
 # The block of the README, and that of the comparison, is between these marks.
@@ -57,11 +57,11 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _how(evidence: Evidence) -> str:
     return (
-        "Written by `halldetect bench report`. Hallucinated is the positive class; balanced "
-        f"accuracy and F1 are at the threshold {THRESHOLD}, which was fitted on none of the "
-        f"test datasets. In brackets: 95 % intervals ({evidence.samples:,} bootstrap samples of "
-        f"documents). {_weights(evidence)}A mean counts each dataset the same. The files were made "
-        f"with {len({one.code for one in evidence.headers.values()})} versions of the code."
+        "Written by `halldetect bench report`. Hallucinated is the positive class. Balanced "
+        f"accuracy is at the threshold {THRESHOLD}, which was fitted on none of the test datasets. "
+        f"In brackets: 95 % intervals ({evidence.samples:,} bootstrap samples of documents). A "
+        f"mean gives each dataset the same weight. {_weights(evidence)}The files come from "
+        f"{len({one.code for one in evidence.headers.values()})} versions of the code."
     )
 
 
@@ -75,7 +75,7 @@ def newer_weights(settings: Settings) -> str:
         return ""
     return (
         "**These are results of earlier weights**: newer ones ship now "
-        f"({'; '.join(newer)}), whose figures so far are in their model cards."
+        f"({'; '.join(newer)}). Their figures are in the model cards."
     )
 
 
@@ -96,7 +96,7 @@ def _means(tables: Tables) -> list[str]:
     evidence = tables.evidence
     shared, every = evidence.on_shared_rows, evidence.on_all_rows
     both = every.methods and every.count != shared.count
-    titles = ["method", "AUROC", "balanced accuracy", "F1"]
+    titles = ["method", *COMPARED]
     if both:
         titles += ["AUROC, all rows", "balanced accuracy, all rows"]
     if shared.development:
@@ -106,13 +106,9 @@ def _means(tables: Tables) -> list[str]:
         if shared.mean(method, "AUROC").value is None:  # a dataset is missing
             continue
         cells = [method]
-        cells += [interval(shared.mean(method, name)) for name in COMPARED]
-        cells.append(number(shared.mean(method, "F1").value))
+        cells += _quality_cells(shared, method)
         if both:
-            cells += [
-                interval(every.mean(method, name)) if method in every.methods else NONE
-                for name in COMPARED
-            ]
+            cells += _quality_cells(every, method)
         if shared.development:
             cells.append(number(shared.mean(method, "AUROC", shared.development).value))
         cost = tables.costs[method]
@@ -120,21 +116,29 @@ def _means(tables: Tables) -> list[str]:
         rows.append(cells)
     text = (
         f"Means over {len(shared.shared)} datasets, on the {shared.count:,} rows that all methods "
-        "scored"
+        "scored."
     )
     if both:
         text += (
-            f'; in the columns "all rows", on the {every.count:,} rows of {len(every.shared)} '
-            "datasets that the methods without a language model scored"
+            f' "All rows" are the {every.count:,} rows that the methods without a language model '
+            "scored."
         )
-    text += ". Passes of a language model and tokens are per response, on the same rows."
+    text += " Passes of a language model and tokens are per response."
     if shared.development:
         text += (
-            f" Weights, rules or settings were chosen on {', '.join(shared.development)}: these "
-            "have a mean of their own."
+            " Development sets, on which weights, rules or settings were chosen, have a mean of "
+            f"their own: {', '.join(shared.development)}."
         )
     text += _of_all(len(rows), len(shared.methods))
     return ["## Means", text, table([*titles, "passes", "tokens"], rows)]
+
+
+def _quality_cells(scope: Scope, method: str) -> list[str]:
+    """Return the mean AUROC with its interval, and the mean balanced accuracy."""
+    if method not in scope.methods:
+        return [NONE, NONE]
+    auroc, accuracy = (scope.mean(method, name) for name in COMPARED)
+    return [interval(auroc), number(accuracy.value)]
 
 
 def _of_all(shown: int, count: int) -> str:
@@ -157,13 +161,13 @@ def _matrix(evidence: Evidence) -> list[str]:
     titles = [f"{name}{TRAINED if name in trained else ''}" for name in scope.rows]
     rows = [["rows", *(f"{len(one.ids):,}" for one in scope.rows.values())]]
     for method in _best(scope, evidence.reference, MAX_MATRIX):
-        pairs = ([scope.cell(name, method, metric) for metric in COMPARED] for name in scope.rows)
-        rows.append([method, *(pair(*figures) for figures in pairs)])
-    text = "AUROC / balanced accuracy on the rows that all methods scored."
+        rows.append([method, *(number(scope.cell(name, method, "AUROC").value)
+                               for name in scope.rows)])  # fmt: skip
+    text = "AUROC on the rows that all methods scored."
     text += _of_all(len(rows) - 1, len(scope.methods))
     told = [f"{name}: {trained[name]}" for name in scope.rows if name in trained]
     if told:
-        text += f" {TRAINED} Siblings of the dataset were trained on ({'; '.join(told)})."
+        text += f" {TRAINED} Related data was trained on ({'; '.join(told)})."
     return ["## By dataset", text, table(["", *titles], rows)]
 
 
@@ -180,10 +184,9 @@ def _losses(tables: Tables) -> list[str]:
     worst = sorted((value, name) for value, name in found if value is not None)[:3]
     return [
         heading,
-        f"In {len(tables.losses)} of {count} comparisons (a method on a dataset, the rows that "
-        "both scored) another method has a higher AUROC and the 95 % interval of the "
-        "difference excludes zero; about one in forty does so by chance. The greatest "
-        f"differences{rest}. Its lowest AUROCs: "
+        f"In {len(tables.losses)} of {count} comparisons (a method on a dataset) another method "
+        "has a higher AUROC beyond chance; chance alone gives about one in forty. The greatest "
+        f"differences{rest}. Lowest AUROCs: "
         f"{', '.join(f'{name} {value:.3f}' for value, name in worst)}.",
         table(
             ["dataset", "method", "AUROC gained"],
@@ -193,43 +196,30 @@ def _losses(tables: Tables) -> list[str]:
 
 
 def _cost(tables: Tables) -> list[str]:
-    sources = sorted({one.cost.energy for one in tables.timed if one.cost.energy})
-    energy = f"Joules from: {'; '.join(sources)}" if sources else "Energy was not measured"
     machines = list(dict.fromkeys(one.machine for one in tables.timed))
+    counts = dict.fromkeys((one.machine, one.cost.rows, one.dataset) for one in tables.timed)
+    measured = "; ".join(f"{machine}, {rows} rows of {name}" for machine, rows, name in counts)
     rows: dict[tuple[str, str], dict[str, MeanCost]] = {}
     for one in tables.timed:
         rows.setdefault((one.dataset, one.method), {})[one.machine] = one.cost
     return [
         "## Cost",
-        "One response at a time, alone on the machine, extraction included, loading of models "
-        f"not. Tokens are all that were read or written by any model. {energy}.",
+        "Seconds per response, one at a time, alone on the machine, without loading models. "
+        "Tokens are all that any model read or wrote. `cost.csv` also has the energy. Measured: "
+        f"{measured}.",
         table(
-            [
-                "dataset",
-                "method",
-                "tokens",
-                *(f"{name}: {machine}" for machine in machines for name in _MEASURED),
-            ],
+            ["dataset", "method", "tokens", *machines],
             [
                 [
                     dataset,
                     method,
                     number(next(iter(costs.values())).tokens, 0),
-                    *(cell for machine in machines for cell in _measured(costs.get(machine))),
+                    *(number(costs[name].seconds) if name in costs else NONE for name in machines),
                 ]
                 for (dataset, method), costs in list(rows.items())[:MAX_TIMED]
             ],
         ),
     ]
-
-
-_MEASURED = ("rows", "seconds", "joules")
-
-
-def _measured(cost: MeanCost | None) -> list[str]:
-    if cost is None:
-        return [NONE] * len(_MEASURED)
-    return [str(cost.rows), number(cost.seconds), number(cost.joules, 1)]
 
 
 def _left_out(evidence: Evidence) -> list[str]:
@@ -259,13 +249,6 @@ def interval(found: Figure) -> str:
     return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
-def pair(first: Figure, second: Figure) -> str:
-    """Return two values without their intervals, as short as possible."""
-    if first.value is None:
-        return NONE
-    return " / ".join(number(one.value).removeprefix("0") for one in (first, second))
-
-
 def with_block(text: str, block: str) -> str:
     """Return a text, which must have both marks, with its block rewritten."""
     before, begin, rest = text.partition(BEGIN)
@@ -276,12 +259,12 @@ def with_block(text: str, block: str) -> str:
 
 
 def readme_text(tables: Tables) -> str:
-    """Return the means of our verifiers and of another method, and the gain by decomposition."""
+    """Return the means of our verifiers and of another method."""
     evidence, scope = tables.evidence, tables.evidence.on_all_rows
     methods = {
         "`base`": evidence.reference,
         "`large`": evidence.find("halldetect", "large"),
-        "MiniCheck's way of reading on the weights of `base`": evidence.find("minicheck", "base"),
+        "MiniCheck's method on the weights of `base`": evidence.find("minicheck", "base"),
     }
     means = [
         f"{number(scope.mean(label, COMPARED[0]).value)} and "
@@ -293,12 +276,9 @@ def readme_text(tables: Tables) -> str:
         f"Mean of {len(scope.shared)} datasets, {scope.count:,} rows, {' and '.join(COMPARED)}: "
         f"{'; '.join(means)}."
     )
-    worth = next((one.text for one in tables.answers if "decomposition" in one.question), "")
-    # The first sentence is about the default.
-    gained = f"{worth.partition('. ')[0].rstrip('.')}."
     if scope.development:
-        said += f" They leave out {len(scope.development)} sets on which something was chosen."
-    return " ".join(filter(None, [said, gained, newer_weights(evidence.settings)]))
+        said += f" The {len(scope.development)} development sets are left out."
+    return " ".join(filter(None, [said, newer_weights(evidence.settings)]))
 
 
 def csv_files(tables: Tables) -> dict[str, str]:

@@ -157,16 +157,18 @@ def test_the_page_says_where_we_lose() -> None:
     same["peers"] = [{"peer": "P", "rows": "the same rows", **figure(0.8), "less": less}]
     stated = {**one, "title": "Other", "ours": ours, "outputs": "a/b"}
     stated["peers"] = [{"peer": "Q", "rows": "5 rows", "value": 0.95, "source": "a paper"}]
-    lines = [{"of": "published", "method": "M", "tofueval": [0.5, 0.25, 1.0]}]
+    names = ("HallDetect, M", "SelfCheck, M")
+    lines = [{"of": "published", "method": n, "pubmedqa": [0.5, 0.25, 1.0]} for n in names]
     found = {"sets": [same, stated], "peers": {"a/b": "0" * 64}, "paper": lines}
     text = page(found)
     assert (
         "Set**, AUROC. Above `base` (0.600, earlier weights): P (beyond chance with earlier" in text
     )
-    assert "Above `large` (0.900): Q." in text
+    assert "Above `base` (0.600, earlier weights) and `large` (0.900): Q." in text
     assert "| P | 0.800 | **-0.200 (-0.300 to -0.100)** | +0.100 (-0.100 to +0.300) |" in text
     assert "Q 0.950 (5 rows, a paper)" in text
-    assert "| M | – | – | 0.500 / 0.250 / 1.000 | – |" in text
+    assert "| HallDetect, M | – | 0.500 |" in text
+    assert "SelfCheck" not in text
     assert "| Set, 9 rows | AUROC | 0.600, earlier weights | 0.900 | P: 0.800" in readme_table(
         found
     )

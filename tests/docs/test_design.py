@@ -10,21 +10,21 @@ from tests.support.paths import ROOT
 
 SOURCE = ROOT / "src" / "halldetect"
 PAGE = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
-TABLE = PAGE.partition("## Modules\n")[2].partition("\n## ")[0]
+MODULES = PAGE.partition("## Modules\n")[2].partition("\n## ")[0]
 PLACES = re.findall(r"((?:`\w+`(?:, | and )?)+) in `([\w/]+\.py)`", PAGE)
-# Not worth a row: the package itself, its version, how it is run, its data.
+# Not worth a line: the package itself, its version, how it is run, its data.
 UNLISTED = {"__init__.py", "__main__.py", "_version.py", "py.typed", "report.schema.json"}
 
 
-@pytest.mark.parametrize("path", re.findall(r"`([\w/]+(?:\.py|/))`", TABLE))
-def test_a_module_of_the_table_exists(path: str) -> None:
+@pytest.mark.parametrize("path", re.findall(r"`([\w/]+(?:\.py|/))`", MODULES))
+def test_a_module_of_the_list_exists(path: str) -> None:
     folders = [SOURCE, *(folder for folder in SOURCE.iterdir() if folder.is_dir()), ROOT]
     assert any((folder / path).exists() for folder in folders)
 
 
-def test_every_module_of_the_package_has_a_row() -> None:
-    first_cells = re.findall(r"^\| (`.*?) \|", TABLE, re.MULTILINE)
-    named = {name.rstrip("/") for cell in first_cells for name in re.findall(r"`([^`]+)`", cell)}
+def test_every_module_of_the_package_is_listed() -> None:
+    firsts = re.findall(r"^- (`.*?):", MODULES, re.MULTILINE)
+    named = {name.rstrip("/") for first in firsts for name in re.findall(r"`([^`]+)`", first)}
     entries = {entry.name for entry in SOURCE.iterdir() if entry.name != "__pycache__"}
     assert entries - UNLISTED - {"weights"} == named
 

@@ -47,7 +47,7 @@ def security() -> list[str]:
 
 
 def measured() -> list[str]:
-    return [*suites(), *forms(), *repairs(), *batches()]
+    return [*suites(), *kinds(), *forms(), *repairs(), *batches()]
 
 
 def suites() -> list[str]:
@@ -83,6 +83,25 @@ def suites() -> list[str]:
             + both(one, "{} of {} wrong ones flagged, {} of {} right ones")
             for name, one in turns.items()
         ),
+    ]
+
+
+def kinds() -> list[str]:
+    """Return the shares of named kinds of error that are right, and of errors with such a kind."""
+    found = {name: one["by_rule"] for name, one in read("error_kinds")["rules"].items()}
+    uses: dict[str, list[int]] = {}
+    for one in found.values():
+        for kind, counts in one["precision_by_kind"].items():
+            uses[kind] = [sum(both) for both in zip(counts, uses.get(kind, [0, 0]), strict=True)]
+    right, given = (sum(counts[at] for counts in uses.values()) for at in (0, 1))
+    shares = [f"{kind} {hits / of:.2f}" for kind, (hits, of) in uses.items() if of]
+    named = {"minimal pairs": "minimal pairs", "bump": "BUMP", "summedits": "SummEdits"}
+    return [
+        *shares,
+        f"all {right / given:.2f}",
+        f"(of only {uses['unit'][1]})",
+        f"(of {uses['role swapped'][1]})",
+        *(f"{100 * found[name]['recall']:.0f} % ({text})" for name, text in named.items()),
     ]
 
 
@@ -182,11 +201,9 @@ def results() -> list[str]:
         for row in rows
         if (row["verifier"], row["scoring"]) == ("base", "support")
     }
-    grouped = " and ".join(found["sentences, groups of 2", size] for size in ("1", "all"))
     return [
-        f"whole response against whole source {found['whole', '1']}, against windows "
-        f"{found['whole', 'all']}; claims against whole source {found['clauses', '1']}, against "
-        f"windows {found['clauses', 'all']}; claims in groups of two {grouped}.",
+        f"whole response against whole source {found['whole', '1']}; claims against whole source "
+        f"{found['clauses', '1']}; claims against windows {found['clauses', 'all']}",
     ]
 
 
@@ -201,9 +218,98 @@ def languages() -> list[str]:
     assert [code for code, figures in own.items() if not rows[code].endswith(figures)] == []
     same, across = found["means"]["suite_languages"], found["means"]["suite_across"]
     return [
-        f"{same['balanced_accuracy']:.3f} and {same['auroc']:.3f} on average",
-        f"{across['balanced_accuracy']:.3f} and {across['auroc']:.3f}",
+        f"The mean is {same['balanced_accuracy']:.3f} and {same['auroc']:.3f}",
+        f"it is {across['balanced_accuracy']:.3f} and {across['auroc']:.3f}",
     ]
+
+
+NAMES = {
+    "test-qa": "RAGTruth questions", "test-summary": "RAGTruth summaries",
+    "data2txt": "RAGTruth data2txt", "clearfacts": "ClearFacts",
+}  # fmt: skip
+SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
+
+
+def card(verifier: str) -> list[str]:
+    """Return the tables of a model card."""
+    found = read(f"{verifier}/report")
+
+    def area(one: dict[str, Any]) -> str:
+        return "{:.3f} ({:.3f} to {:.3f})".format(one["auroc"], *one["auroc_interval"])
+
+    def rates(one: dict[str, Any], digits: int = 0) -> str:
+        return " | ".join(f"{100 * one[key]:.{digits}f} %" for key in ("recall", "false_alarms"))
+
+    def alarms(one: dict[str, Any]) -> str:
+        return f"{100 * one['false_alarms']:.0f} %"
+
+    def row(name: str, part: str) -> str:
+        one = found[part][name]
+        return f"| {NAMES.get(name, name)} | {one['rows']:,} | {area(one)} | "
+
+    six, points = found["means"]["six"], ("recall", "balanced", "default", "precision")
+    mean = f"{six['auroc']:.3f} | {six['balanced_accuracy']:.3f} | {alarms(six)} |"
+    return [
+        *(
+            f"{row(name, 'responses')}{one['balanced_accuracy']:.3f} | {alarms(one)} |"
+            for name in (*SIX, *NAMES)
+            for one in [found["responses"][name]]
+        ),
+        f"| mean of the six | | {mean}",
+        *(
+            row(name, "sentences") + f"{rates(found['sentences'][name])} |"
+            for name in ("test-qa", "test-summary", "data2txt")
+        ),
+        f"(`contexts`), it finds {100 * found['responses']['contexts']['recall']:.1f} %",
+        *(
+            f"| {name} | {found['six'][name]['threshold']:g} | "
+            + " | ".join(rates(found[part][name], 1) for part in ("development", "six"))
+            + " |"
+            for name in points
+        ),
+    ]
+
+
+def states(verifier: str) -> str:
+    """Return the shares of right states in our own suites."""
+    suites = read(f"suites/{verifier}")["suites"]
+    keys = ("cases", "checks", "everyday", "hostile")
+    shares = [f"{100 * suites[key]['right_state_share']:.1f} %" for key in keys]
+    return "{} of cases, {} of checks, {} of everyday and {} of hostile claims".format(*shares)
+
+
+def weak_spots() -> list[str]:
+    """Return how `large` does on conclusions, on two documents and in other languages."""
+    suites, found = read("suites/large")["suites"], read("large/report")
+    sentences, mean = found["sentences"], found["means"]["memerag"]
+    long, two = (
+        [
+            f"flags {one['true_claims_flagged']} of {one['true_claims']} right",
+            f"finds {one['false_claims'] - one['false_claims_passed']} of {one['false_claims']}",
+        ]
+        for one in (suites["long_answers"], suites["two_documents"])
+    )
+    return [
+        "{} ones and {} wrong ones at 0.5".format(*long),
+        "{} answers and {} wrong ones".format(*two),
+        ", ".join(
+            f"{sentences[f'memerag_{code}']['auroc']:.3f} ({code})"
+            for code in ("en", "de", "es", "fr", "hi")
+        ),
+        f"{100 * mean['recall']:.0f} % of the wrong ones are found, and "
+        f"{100 * mean['false_alarms']:.0f} % of the right ones flagged",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "verifier"), [("model-card", "base"), ("model-card-large", "large")]
+)
+def test_card_has_the_figures_of_the_report(name: str, verifier: str) -> None:
+    text = page(name)
+    expected = [*card(verifier), states(verifier)]
+    if verifier == "large":
+        expected += weak_spots()
+    assert [words for words in expected if words not in text] == []
 
 
 PAGES = [design, languages, measured, results, security, speed]

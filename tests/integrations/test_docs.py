@@ -21,7 +21,7 @@ def modules() -> set[str]:
     return {path.stem for path in folder.glob("*.py")} - shared
 
 
-def test_the_table_lists_modules_with_size_and_version() -> None:
+def test_the_table_lists_modules_and_versions() -> None:
     assert {row[3] for row in ROW.finditer(PAGE)} == modules()
     written = with_measured_rows(PAGE)
     assert written == PAGE, "run python -m tests.integrations.version_table"

@@ -1,4 +1,4 @@
-"""Writes versions and sizes into the table of docs/integrations.md.
+"""Writes versions into the table of docs/integrations.md.
 
 python -m tests.integrations.version_table
 """
@@ -10,7 +10,7 @@ import re
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "integrations.md"
-ROW = re.compile(r"^\| ([^|]+) \| ([\d.]+) \| `(\w+)` \| (\d+) \|", re.MULTILINE)
+ROW = re.compile(r"^\| ([^|]+) \| ([\d.]+) \| `(\w+)` \|", re.MULTILINE)
 # The package of each module whose name says something else; promptfoo is not of Python.
 PACKAGES = {
     "guardrails": "guardrails-ai",
@@ -27,7 +27,7 @@ PACKAGES = {
 
 
 def with_measured_rows(page: str) -> str:
-    """The page with the versions that are tested and the lines of each module.
+    """The page with the versions that are tested.
 
     Args:
         page: the text of the page.
@@ -37,9 +37,7 @@ def with_measured_rows(page: str) -> str:
 
 def _measured(row: re.Match[str]) -> str:
     name, stated, module = row[1], row[2], row[3]
-    source = ROOT / "src" / "halldetect" / "integrations" / f"{module}.py"
-    lines = len(source.read_text(encoding="utf-8").splitlines())
-    return f"| {name} | {_version(module) or stated} | `{module}` | {lines} |"
+    return f"| {name} | {_version(module) or stated} | `{module}` |"
 
 
 def _version(module: str) -> str | None:

@@ -8,7 +8,6 @@ from typing import Any
 from halldetect import Detector, Status, Verdict
 from halldetect.report import Probabilities
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
-from tests.support.paths import ROOT
 
 SOURCE = (
     "The parish voted for a new mill race in May.",
@@ -69,10 +68,3 @@ def test_trail_names_the_windows_of_both_sides() -> None:
     for claim, (best, worst, *_) in zip(checked().claims, TRAIL, strict=True):
         assert claim.entailing.text == sentences(*best[0])
         assert claim.contradicting.text == sentences(*worst[0])
-
-
-def test_page_shows_the_example() -> None:
-    page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
-    for at, (best, worst, score, status) in enumerate(TRAIL, start=1):
-        cells = f"{best[1]:.2f} | {worst[1]:.2f} | {score:+.2f} | {status.value}"
-        assert f"| {at} | {cells} |" in page

@@ -16,26 +16,65 @@ from halldetect.cli.options import DETECTOR_GROUP
 _HEAD = """\
 # Commands and options
 
-This page is made from the parser by `python -m tests.support.cli_reference > docs/cli.md`; a test \
-compares it. Standard output carries only results; notices, progress and errors go to standard \
-error.\
+Results go to standard output; notices, progress and errors go to standard error. An option is \
+explained where it first appears; most commands take `--quiet`. \
+`python -m tests.support.cli_reference > docs/cli.md` writes this page.\
 """
+# An option with its explanation.
+_OPTION = re.compile(r"^  -.*\n(?: {6,}\S.*\n)*", re.MULTILINE)
+# Positional arguments that the usage line and the description explain.
+_ARGUMENTS = re.compile(r"\npositional arguments:\n(?:(?!.*\(default).+\n)+(?=\n|\Z)")
+_EMPTY_GROUP = re.compile(r"^\S.*:\n(?=\n|\Z)", re.MULTILINE)
 
 
 def cli_reference() -> str:
-    """Return the whole page: the help of every command, the shared options once."""
-    parts = [_HEAD, f"{' '.join(EPILOG.split()).capitalize()}."]
-    shared = ""
+    """Return the whole page: the help of every command, each option once."""
+    sections: list[str] = []
+    shared, explained, checking = "", dict[str, str](), list[str]()
     for name, parser in all_commands(build_parser()):
         own, _, options = _help(parser).partition(f"\n{DETECTOR_GROUP}:\n")
         own = re.sub(r"(?:\noptions:)?\n +-h, --help .*\n(?=\n|$)|\n +-h, --help .*", "", own)
-        parts.append(f"{'###' if ' ' in name else '##'} halldetect {name}\n\n{_block(own)}")
-        if options:
+        own = re.sub(r"^usage: .* ACTION \.\.\.\n\n|positional arguments:\n  ACTION\n", "", own)
+        if " " in name and "\n  " not in own:
+            continue  # an action without arguments: the help of its command explains it
+        own = _ARGUMENTS.sub("", own)
+        if options and not shared:
             shared = options
-            anchor = DETECTOR_GROUP.replace(" ", "-")
-            parts.append(f"And the options of [{DETECTOR_GROUP}](#{anchor}).")
-    parts.append(f"## {DETECTOR_GROUP.capitalize()}\n\n{_block(shared)}")
-    return "\n\n".join(parts) + "\n"
+            explained |= {" ".join(one.split()): DETECTOR_GROUP for one in _OPTION.findall(options)}
+        own, known = _without_explained(own, f"halldetect {name}", explained)
+        sections.append(f"{'###' if ' ' in name else '##'} halldetect {name}\n\n{_block(own)}")
+        if options:
+            checking.append(f"`{name}`")
+        if known:
+            lists = (f"{', '.join(flags)} of {place}" for place, flags in known.items())
+            sections.append(f"Also {'; '.join(lists)}.")
+    anchor = f"[{DETECTOR_GROUP}](#{DETECTOR_GROUP.replace(' ', '-')})"
+    every = f"{', '.join(checking)} also take all options of {anchor}."
+    status = f"{' '.join(EPILOG.split()).capitalize()}."
+    last = f"## {DETECTOR_GROUP.capitalize()}\n\n{_block(shared)}"
+    return "\n\n".join([_HEAD, every, status, *sections, last]) + "\n"
+
+
+def _without_explained(
+    text: str, command: str, explained: dict[str, str]
+) -> tuple[str, dict[str, list[str]]]:
+    """Return a help text without the options of earlier commands, and those by command."""
+    known: dict[str, list[str]] = {}
+
+    def shown(found: re.Match[str]) -> str:
+        option = " ".join(found[0].split())
+        earlier = explained.setdefault(option, command)
+        if earlier == command:
+            return found[0]
+        flag = next(word for word in option.split() if word.startswith("--"))
+        if flag == "--quiet":
+            return ""
+        place = f"[{earlier.removeprefix('halldetect ')}](#{earlier.replace(' ', '-')})"
+        known.setdefault(place, []).append(f"`{flag}`")
+        return ""
+
+    left = _EMPTY_GROUP.sub("", _OPTION.sub(shown, text))
+    return re.sub(r"\n{3,}", "\n\n", left), known
 
 
 def all_commands(

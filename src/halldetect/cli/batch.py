@@ -51,13 +51,11 @@ if TYPE_CHECKING:
     from halldetect.detector import Detector
 
 DESCRIPTION = """\
-Check every row of IN (.jsonl or .csv, also .gz or .zst, or .parquet; - is JSON lines on standard
-input; several files and patterns such as 'logs/*.jsonl' are read one after the other) and write
-one result per row to OUT (.jsonl, .csv or .parquet; - is JSON lines on standard output), in the
-same order. A row has source, response and, if you like, id and question; its other columns are
-carried through. In place of response, messages may have a conversation: a JSON list of messages,
-whose turns are checked together; source is optional then. A row that cannot be read becomes a
-result that says why.
+Check every row of IN and write one result per row to OUT, in the same order. IN is .jsonl or .csv,
+also .gz or .zst, .parquet, a pattern such as 'logs/*.jsonl', or - for JSON lines on standard input.
+OUT is .jsonl, .csv, .parquet, or - for standard output. A row has source and response, or messages
+(a conversation), and may have id and question; other columns are carried through. A row that
+cannot be read becomes a result that says why.
 """
 EPILOG = """\
 exit status: 0 all rows done, 1 a condition of --fail-on or --fail-if is met, 2 wrong usage,
@@ -72,7 +70,7 @@ _OPTIONS = {
     "--question-column": value("NAME", "the column with the question (default: question)"),
     "--strict": switch("stop at the first bad row"),
     "--fail-on": value(
-        "KIND", "exit with 1 if a row is such", choices=(*ROW_KINDS, UNCHECKED), repeatable=True
+        None, "exit with 1 if a row is one", choices=(*ROW_KINDS, UNCHECKED), repeatable=True
     ),
     "--fail-if": value(
         "CONDITION",
@@ -105,8 +103,8 @@ _RAY = {
 
 CALIBRATE = """\
 Check the rows of LABELLED and fit the threshold that flags at most the given share of faithful
-responses. A row has source, response, hallucinated (true or false) and, if you like, question. The
-result is a file for --threshold of every other command.
+responses. A row has source, response, hallucinated (true or false) and, optionally, question. The
+result is a file for --threshold.
 """
 ROWS_AT_ONCE = 256
 LABELS = {"true": True, "1": True, "false": False, "0": False}

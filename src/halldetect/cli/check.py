@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CHECK = """\
 Check a response against its source. Each is a file (text, Markdown, HTML, JSON, PDF, DOCX), the
 text itself, or - for standard input. Words that look like a file name but name no file are an
-error; --text takes both arguments as they are.
+error unless --text is given.
 """
 COMPARE = """\
 Check two responses, A and B, against the same source, and show which claims differ and which of
@@ -57,9 +57,8 @@ Forms = dict[str, Callable[[], Any]]
 _SHOWN = {
     "--format": value(
         None,
-        "the form on standard output: the verdict and the claims that fail (short), all of it "
-        "(full), JSON, Markdown, HTML, SARIF 2.1.0, or notes at lines for GitHub Actions "
-        "(default: full)",
+        "the form on standard output: short has the verdict and the failing claims, github "
+        "annotations for GitHub Actions (default: full)",
         choices=FORMATS,
     ),
     "--json": switch("the result as JSON on standard output"),
@@ -72,8 +71,8 @@ _SHOWN = {
 _TEXTS = {
     "--source": value(
         "[NAME=]FILE",
-        "a further source document, with the name that reports show (default: that of the file). "
-        "With it, SOURCE can be left out",
+        "a further source document and its name in reports (default: that of the file); SOURCE "
+        "can then be left out",
         repeatable=True,
     ),
     "--question": value(
@@ -83,15 +82,14 @@ _TEXTS = {
 }
 _MESSAGES = {
     "--messages": file(
-        "check the assistant's turns of a conversation instead: JSON, JSON lines, or the "
-        "transcript of an agent; SOURCE and --source are further documents"
+        "check the assistant's turns of a conversation: JSON, JSON lines, or the transcript of an "
+        "agent; SOURCE and --source are further documents"
     ),
 }
 _FAIL_ON = {
     "--fail-on": value(
-        "KIND",
-        "exit with 1 also for a faithful response with such a claim: one document supports it, "
-        "another contradicts it",
+        None,
+        "exit with 1 also if one document supports a claim and another contradicts it",
         choices=("disputed",),
         repeatable=True,
     ),

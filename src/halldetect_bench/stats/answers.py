@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from halldetect_bench.stats.cost import latency_sentences
 from halldetect_bench.stats.evidence import Evidence, Scores, model_of
 from halldetect_bench.stats.growth import growth
 from halldetect_bench.stats.resampling import Figure
@@ -39,11 +38,6 @@ def answers(evidence: Evidence) -> list[Answer]:
         ("Where does splitting pay?", _where_splitting_pays),
         ("What is the larger verifier worth?", _large),
         ("Can all claims be judged in one prompt?", _one_prompt),
-        (
-            "Is chunked verification cheaper than one long-context call, or than reading the "
-            "source once?",
-            latency_sentences,
-        ),
         ("How do accuracy and cost grow with the source and the claims?", _growth),
         ("Does it find the wrong sentence?", _sentences),
     )
@@ -75,8 +69,8 @@ def _decomposition(evidence: Evidence) -> str | None:
     for method in dict.fromkeys([evidence.reference, evidence.find("halldetect", "large")]):
         if method and (whole := _on_whole(evidence, method)):
             text = (
-                f"With `{_verifier(evidence, method)}`, claims, windows and scoring together give "
-                "{} over one call on the whole texts"
+                f"With `{_verifier(evidence, method)}`, splitting the texts gains {{}} over one "
+                "call on the whole texts"
             )
             parts.append(_gain(evidence, evidence.scores[whole], evidence.scores[method], text))
     return " ".join(filter(None, parts))
@@ -96,8 +90,8 @@ def _where_splitting_pays(evidence: Evidence) -> str | None:
     better = [f"{name} {gain(one)}" for name, one in by_size if (one.low or 0) > 0]
     worse = [f"{name} {gain(one)}" for name, one in by_size if (one.high or 0) < 0]
     return (
-        f"AUROC of `{evidence.reference}` less that of `{whole}`: better than chance explains on "
-        f"{', '.join(better) or 'no dataset'}; worse on {', '.join(worse) or 'no dataset'}."
+        f"AUROC gained, beyond chance: {', '.join(better) or 'no dataset'}. Lost: "
+        f"{', '.join(worse) or 'no dataset'}."
     )
 
 
@@ -112,7 +106,7 @@ def _one_prompt(evidence: Evidence) -> str | None:
     large, together = (evidence.find(name, "large") for name in ("halldetect", "one-prompt"))
     if large is None or together is None:
         return None
-    text = "`large` with all sentences of a response in one prompt: {} against one claim at a time"
+    text = "One prompt for all sentences gives {} against one claim at a time"
     return _gain(evidence, evidence.scores[large], evidence.scores[together], text)
 
 
@@ -122,13 +116,9 @@ def _growth(evidence: Evidence) -> str | None:
     for by in dict.fromkeys(one.by for one in bins):
         known = [one for one in bins if one.by == by and one.auroc.value is not None]
         if len(known) > 1:
-            bins_of = "; ".join(
-                f"{one.range}: {one.auroc.value:.3f} ({one.auroc.low:.3f} to {one.auroc.high:.3f}),"
-                f" {one.tokens:,.0f} tokens, {one.datasets} datasets"
-                for one in known
-            )
-            parts.append(f"AUROC and verifier tokens by {by} (other datasets in each): {bins_of}.")
-    return " ".join(parts) or None
+            shown = (f"{one.range}: {one.auroc.value:.3f}, {one.tokens:,.0f}" for one in known)
+            parts.append(f"AUROC and verifier tokens by {by}: {'; '.join(shown)}.")
+    return " ".join([*parts, "Each range has other datasets (`sizes.csv`)."]) if parts else None
 
 
 def _sentences(evidence: Evidence) -> str | None:

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-import numpy as np
-
-from halldetect_bench.predictions import Header, Prediction, Results
+from halldetect_bench.predictions import Header, Prediction
 from halldetect_bench.stats.evidence import Evidence, model_of
 from halldetect_bench.stats.method_labels import model_name
-from halldetect_bench.stats.resampling import SEED, Figure
 
 COUNTED = {
     "generative passes": "generative_passes",
@@ -25,8 +22,6 @@ MODELLED = "(model)"
 # A GPU updates its energy counter about every tenth of a second: shorter runs show no energy.
 MIN_SECONDS = 1.0
 CHUNKED = "halldetect"
-# The alternatives to chunked verification: one call that reads everything.
-ONE_CALL = ("nli-only", "one-prompt", "long-context", "llm-cot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +72,12 @@ def mean_cost(predictions: Sequence[Prediction]) -> MeanCost:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A method on one machine, which the name of a folder gives.
-
-    `times` is the time relative to chunked verification with `base`, on the same rows.
-    """
+    """A method on one machine, which the name of a folder gives."""
 
     machine: str
     dataset: str
     method: str
-    header: Header
     cost: MeanCost
-    times: Figure
 
 
 def timed(evidence: Evidence) -> list[Timed]:
@@ -96,41 +86,13 @@ def timed(evidence: Evidence) -> list[Timed]:
     for machine, every in evidence.latency.items():
         for dataset in dict.fromkeys(one.header.dataset for one in every):
             results = [one for one in every if one.header.dataset == dataset]
-            base = next((one for one in results if _is_default(one.header)), None)
-            results.sort(key=lambda one: (one is not base, short_label(one.header)))
+            results.sort(key=lambda one: (not _is_default(one.header), short_label(one.header)))
             # All methods on the rows that each of them has.
             ids = set.intersection(*({item.id for item in one.predictions} for one in results))
             for one in results:
-                times = Figure(None) if base is None or one is base else _times(base, one)
                 cost = mean_cost([item for item in one.predictions if item.id in ids])
-                label = short_label(one.header)
-                found.append(Timed(machine, dataset, label, one.header, cost, times))
+                found.append(Timed(machine, dataset, short_label(one.header), cost))
     return found
-
-
-def latency_sentences(evidence: Evidence) -> str:
-    """Compare chunked verification with the other methods, for each machine."""
-    parts = []
-    every = timed(evidence)
-    for machine, dataset in dict.fromkeys((one.machine, one.dataset) for one in every):
-        here = [one for one in every if (one.machine, one.dataset) == (machine, dataset)]
-        others = [one for one in here if one.times.value is not None]
-        if not others:
-            continue
-        base = next(one for one in here if one.times.value is None)
-        shown = [
-            one for one in others if one.header.method["name"] in ONE_CALL or _is_short(one.header)
-        ]
-        compared = ", ".join(
-            f"{one.method} {one.times.value:.2f} ({one.times.low:.2f} to {one.times.high:.2f})"
-            for one in shown or others
-        )
-        parts.append(
-            f"`{machine}`, {base.cost.rows} rows of {dataset}: {base.method} takes "
-            f"{base.cost.seconds:.3f} s and {base.cost.tokens:,.0f} tokens; as multiples of that "
-            f"time, {compared}."
-        )
-    return " ".join(parts)
 
 
 def short_label(header: Header) -> str:
@@ -157,21 +119,6 @@ def _is_drafted(header: Header) -> bool:
 def _is_short(header: Header) -> bool:
     """Return True if the detector skips the explanations of its verdict."""
     return header.method.get("explanations") is False
-
-
-def _times(base: Results, other: Results) -> Figure:
-    """Return the ratio of the mean seconds on shared rows, with its interval over rows."""
-    ours = {item.id: _seconds(item) for item in base.predictions}
-    pairs = np.array(
-        [(ours[item.id], _seconds(item)) for item in other.predictions if item.id in ours]
-    )
-    if not len(pairs) or not pairs[:, 0].sum() or not pairs[:, 1].sum():
-        return Figure(None)
-    rng = np.random.default_rng(SEED)
-    drawn = pairs[rng.integers(0, len(pairs), size=(1000, len(pairs)))].sum(axis=1)
-    low, high = np.quantile(drawn[:, 1] / drawn[:, 0], [0.025, 0.975])
-    total = pairs.sum(axis=0)
-    return Figure(float(total[1] / total[0]), float(low), float(high))
 
 
 def _seconds(item: Prediction) -> float:

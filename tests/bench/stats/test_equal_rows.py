@@ -76,8 +76,8 @@ def test_report_names_the_development_sets() -> None:
     tables = Tables(evidence())
     text = summary(tables)
     assert "Means over 1 datasets, on the 40 rows" in text
-    assert "chosen on dev: these have a mean of their own" in text
-    assert "They leave out 1 sets on which something was chosen." in readme_text(tables)
+    assert "chosen, have a mean of their own: dev" in text
+    assert "The 1 development sets are left out." in readme_text(tables)
     rows = csv.DictReader(csv_files(tables)["quality.csv"].splitlines())
     means = {
         row["dataset"]: (row["rows"], row["AUROC"])

@@ -191,10 +191,10 @@ def test_what_decomposition_is_worth(tmp_path: Path) -> None:
         ],
     )
     assert found["What is decomposition worth?"].startswith(
-        "With `base`, claims, windows and scoring together give +0.000 (+0.000 to +0.000) AUROC"
+        "With `base`, splitting the texts gains +0.000 (+0.000 to +0.000) AUROC"
     )
-    assert "better than chance explains on d +1.000" in found["Where does splitting pay?"]
-    assert "worse on e -1.000" in found["Where does splitting pay?"]
+    assert "AUROC gained, beyond chance: d +1.000" in found["Where does splitting pay?"]
+    assert "Lost: e -1.000" in found["Where does splitting pay?"]
 
 
 def test_seconds_come_from_rows_scored_alone(tmp_path: Path) -> None:
@@ -217,18 +217,12 @@ def test_seconds_come_from_rows_scored_alone(tmp_path: Path) -> None:
     )
     ours, *others = timed(evidence)
     assert (ours.method, ours.cost.seconds) == ("halldetect base", 0.5)
-    assert [(one.method, one.times.value) for one in others] == [
-        ("halldetect base, claims of big", 6.0),
-        ("halldetect base, scores only", 0.4),
-        ("long-context big", 4.0),
-        ("minicheck base", 0.2),
+    assert [(one.method, one.cost.seconds) for one in others] == [
+        ("halldetect base, claims of big", 3.0),
+        ("halldetect base, scores only", 0.2),
+        ("long-context big", 2.0),
+        ("minicheck base", 0.1),
     ]
-    found = {one.question: one.text for one in answers(evidence)}
-    text = next(text for question, text in found.items() if "cheaper" in question)
-    assert "halldetect base takes 0.500 s and 104 tokens" in text
-    # One call is what it is compared with; other ways of cutting texts are in the table.
-    assert "halldetect base, scores only 0.40 (0.40 to 0.40), long-context big 4.00" in text
-    assert "minicheck" not in text
 
 
 def test_growth_with_the_source_and_the_claims() -> None:
