@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 from halldetect.reading.sentences import sentences
 
@@ -53,7 +54,7 @@ _ROLE_MARK = re.compile(
     re.IGNORECASE,
 )
 _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
-_LIST_MARK = re.compile(
+LIST_MARK = re.compile(
     r"^\s*(?:[-*+•‣▪◦·–—]\s+|\(?\d{1,3}[.)]\s+|(?:claim|fact)\s*\d*\s*:\s*)+", re.IGNORECASE
 )
 _FENCE = re.compile(r"^\s*(?:```|~~~)[\w-]*\s*$", re.MULTILINE)
@@ -75,6 +76,16 @@ def digest() -> str:
     """Return the sha256 of the prompt without the block."""
     sent = [messages("", 1), messages("", 1, as_json=True), SCHEMA]
     return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
+
+
+def settings(seed: int) -> dict[str, Any]:
+    """Return the facts about a request for the report."""
+    return {
+        "prompt_digest": digest(),
+        "temperature": TEMPERATURE,
+        "max_new_tokens": MAX_NEW_TOKENS,
+        "seed": seed,
+    }
 
 
 def prepare(block: str, special_tokens: re.Pattern[str] | None = None) -> str:
@@ -109,7 +120,7 @@ def parse(answer: str, limit: int) -> tuple[str, ...]:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) > 1 and lines[0].rstrip().endswith(":"):  # "Here are the claims:"
             lines = lines[1:]
-    plain = (_ROLE_MARK.sub(" ", _LIST_MARK.sub("", line, count=1)) for line in lines)
+    plain = (_ROLE_MARK.sub(" ", LIST_MARK.sub("", line, count=1)) for line in lines)
     claims = (" ".join(line.split()) for line in plain)
     return tuple(dict.fromkeys(filter(None, claims)))[: max(limit, 0)]
 
