@@ -67,7 +67,7 @@ class GgufExtractor:
             if error.get("type") != "exceed_context_size_error":
                 raise ExtractionError(f"llama.cpp failed: {one_line(error.get('message', error))}")
             # Text beyond the context is left out; `extract` reports its sentences.
-            room = (CONTEXT - MAX_NEW_TOKENS) / error["n_prompt_tokens"]
+            room = max(error["n_ctx"] - MAX_NEW_TOKENS, 0) / error["n_prompt_tokens"]  # below 1
             text = text[: int(len(text) * room)].strip()
         return Draft(())
 
