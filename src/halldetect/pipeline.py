@@ -28,7 +28,7 @@ from halldetect.protocols import ClaimSettled, ClaimsExtracted, Observe, Progres
 from halldetect.reading.claims import Claim
 from halldetect.reading.languages import ENGLISH
 from halldetect.report import ClaimReport, Report
-from halldetect.report.conclusion import Finished, conclude, quoting
+from halldetect.report.conclusion import conclude, quoting
 from halldetect.scoring import score_claim, uncheckable
 from halldetect.verification.cascade import is_unsure
 from halldetect.verification.judging import Judgement, verify
@@ -54,14 +54,12 @@ def finish(
     reports = []
     for item in prepared:
         if item.problem is not None:
-            finished = Finished(_start(item), threshold)
-        else:
-            found, used = next(outcomes)
-            found = replace(found, notes=(*found.notes, *used.notes))
-            finished = Finished(
-                found, used.threshold, used.verifier, used.calibration, used.knowledge
-            )
-        reports.append(conclude(finished, config))
+            reports.append(conclude(_start(item), config, threshold))
+            continue
+        found, used = next(outcomes)
+        found = replace(found, notes=(*found.notes, *used.notes))
+        made_by = used.threshold, used.verifier, used.calibration, used.knowledge
+        reports.append(conclude(found, config, *made_by))
     return reports
 
 
@@ -76,12 +74,7 @@ def _judged(
             for at, (found, used) in enumerate(outcomes)
             if used is models
             and found.problem is None
-            and is_unsure(
-                [
-                    (claim.text, by.support)
-                    for claim, by in zip(found.claims, found.reports, strict=True)
-                ]
-            )
+            and is_unsure([report.support for report in found.reports])
         ]
         note = f"{models.verifier.description.get('name')} was unsure of a claim: "
         note += "the second verifier judged again"
