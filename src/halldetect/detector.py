@@ -123,12 +123,10 @@ class Detector:
         """
         recorded = report.provenance
         config = Configuration.from_dict(recorded.configuration)
-        objects: dict[str, Any] = {"verifier": verifier, "knowledge": knowledge}
-        objects["extractor"] = extractor
+        objects: dict[str, Any] = dict(verifier=verifier, knowledge=knowledge, extractor=extractor)
         for role, given in objects.items():
-            name = getattr(config, role) or ""
-            if given is None and name.startswith(_OBJECT):
-                kind = name.removeprefix(_OBJECT)
+            kind = (getattr(config, role) or "").partition(_OBJECT)[2]
+            if given is None and kind:
                 raise ConfigurationError(f"the report was made with a {kind}: pass it as {role}")
         known = None if config.verifier == CASCADE else recorded.verifier.get("calibration")
         calibration = None if known is None else Calibration.from_mapping(known)
@@ -222,9 +220,9 @@ class Detector:
         pair = Pair(source, response, question, missing=missing, words=words)
         clean_pair(pair)  # raises the error
         (report,) = self.check_many([pair])
-        if threshold is not None:
-            report = report.rethreshold(threshold_value(threshold, self.verifier.description))
-        return report
+        if threshold is None:
+            return report
+        return report.rethreshold(threshold_value(threshold, self.verifier.description))
 
     def check_part(
         self, source: Source, response: str, start: int, *, question: str | None = None
