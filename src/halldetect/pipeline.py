@@ -49,7 +49,7 @@ def finish(
     if observe is not None:
         for item in todo:
             observe(ClaimsExtracted(item.index, item.claims))
-    # By place, not by `index`: pairs of several calls of `begin` may have the same index.
+    # By place, not by `index`: pairs of several calls may have the same index.
     outcomes = iter([] if models is None else _judged(todo, models, progress, observe))
     threshold = config.threshold if models is None else models.threshold
     assert isinstance(threshold, float)  # without models it cannot be an operating point
