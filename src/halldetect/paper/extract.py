@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
-from halldetect.paper.prompt import LIST_MARK
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document
@@ -13,6 +13,10 @@ from halldetect.reading.sentences import trimmed
 
 MAX_CLAIMS = 10
 CLAIMS_PER_SENTENCE = 4
+_MARK = re.compile(
+    r"\s*(?:(?:\(?\d{1,3}[.):]|\(?[A-Za-z]\)|[-*+•‣▪◦●○–—]|>+|#{1,6})(?=\s)|\[[ xX]\]"
+    r"|(?i:claim\s*\d{0,3}\s*:))\s*"
+)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "`": "`"}
 _TRAILING = " \t.,;:!。"
 
@@ -40,7 +44,12 @@ def extract_claims(response: Document, extractor: Extractor) -> tuple[tuple[Clai
 
 def clean_line(line: str) -> str:
     """Strip marks, quotes and trailing punctuation; return "" if no claim is left."""
-    line = LIST_MARK.sub("", line.strip()).rstrip(_TRAILING)
+    line = line.strip()
+    mark = _MARK.match(line)
+    while mark is not None and mark.end() < len(line):
+        line = line[mark.end() :]
+        mark = _MARK.match(line)
+    line = line.rstrip(_TRAILING)
     if len(line) > 1 and _QUOTES.get(line[0]) == line[-1] and line[0] not in line[1:-1]:
         line = line[1:-1].strip().rstrip(_TRAILING)
     return line if any(char.isalnum() for char in line) else ""

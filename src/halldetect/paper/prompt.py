@@ -54,7 +54,7 @@ _ROLE_MARK = re.compile(
     re.IGNORECASE,
 )
 _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
-LIST_MARK = re.compile(
+_LIST_MARK = re.compile(
     r"^\s*(?:[-*+•‣▪◦·–—]\s+|\(?\d{1,3}[.)]\s+|(?:claim|fact)\s*\d*\s*:\s*)+", re.IGNORECASE
 )
 _FENCE = re.compile(r"^\s*(?:```|~~~)[\w-]*\s*$", re.MULTILINE)
@@ -120,7 +120,7 @@ def parse(answer: str, limit: int) -> tuple[str, ...]:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) > 1 and lines[0].rstrip().endswith(":"):  # "Here are the claims:"
             lines = lines[1:]
-    plain = (_ROLE_MARK.sub(" ", LIST_MARK.sub("", line, count=1)) for line in lines)
+    plain = (_ROLE_MARK.sub(" ", _LIST_MARK.sub("", line, count=1)) for line in lines)
     claims = (" ".join(line.split()) for line in plain)
     return tuple(dict.fromkeys(filter(None, claims)))[: max(limit, 0)]
 
