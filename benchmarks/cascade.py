@@ -4,9 +4,11 @@
 
 STORED is the folder of `training.large.measure prepare` with the answers of both verifiers
 (`training.base.judge`, `training.large.measure run`): NAME_logits.npz. The rule predicts from the
-answers of the first whether the second corrects the verdict. The part of the gain is
-(auto - first) / (second - first), of means over the sets. The last lines printed are the constants
-of `halldetect.verification.cascade`.
+answers of the first whether the second corrects the verdict: a logistic score of the worst support,
+compared with a cut. The part of the gain is (auto - first) / (second - first), of means over the
+sets. The last line printed has the constants of `halldetect.verification.cascade`: the supports
+between which the score reaches the cut. Those in use were fitted on answers of earlier weights; a
+new fit gains nothing.
 """
 
 from __future__ import annotations
@@ -21,26 +23,25 @@ import numpy as np
 
 from benchmarks.store import command, store
 from halldetect.models.integrity import WEIGHTS as WEIGHTS_FOLDER
-from halldetect.verification.cascade import ASKS_FROM, WEIGHTS, asking_score, features
 from halldetect_bench.stats.classification_metrics import auroc
 from training.large.measure import LONG_DEV, SHORT_DEV, SIX, Answers, Floats, balanced
-from training.leaks import read
 
 TEST = ("test-qa", "test-summary", "data2txt", "data2txt-lines", "clearfacts")
 GROUPS = {"development": SHORT_DEV + LONG_DEV, "test": SIX + TEST}
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 RIDGE = 0.01
-Claims = list[tuple[str, float]]
+# The score and cut behind the constants in use.
+WEIGHTS, ASKS_FROM = (-0.622, 0.146, -0.71), -1.316
+_LEAST = 1e-3  # the least distance of a support from 0 and 1
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The responses of a set: labels, scores of both verifiers, and the claims by the first."""
+    """The responses of a set: labels, and the scores of both verifiers."""
 
     wrong: np.ndarray
     first: Floats
     second: Floats
-    claims: list[Claims]
 
 
 def stored(work: Path, first: str, second: str) -> tuple[dict[str, Judged], list[str]]:
@@ -49,32 +50,40 @@ def stored(work: Path, first: str, second: str) -> tuple[dict[str, Judged], list
     rows = answers[0].rows
     if rows != answers[1].rows:
         raise SystemExit(f"{first} and {second} have not judged the same rows of {work}")
-    texts = [group["claims"] for group in read(work / "eval_groups.jsonl.xz")]
     files = [WEIGHTS_FOLDER / name / "config.json" for name in ("base", "large")]
     base, large = (json.loads(file.read_text())["calibration"] for file in files)
     supports, scores = answers[0].supports(base), answers[1].scores(large)
-    by_set: dict[str, list[tuple[bool, Claims]]] = {}
+    by_set: dict[str, list[tuple[bool, float]]] = {}
     at = 0
     for row in rows:
-        own = [texts[row["group"]][place] for place, _ in row["claims"]]
-        claims = list(zip(own, supports[at : at + len(own)].tolist(), strict=True))
+        own = supports[at : at + len(row["claims"])]
         at += len(own)
-        by_set.setdefault(row["set"], []).append((bool(row["wrong"]), claims))
+        by_set.setdefault(row["set"], []).append((bool(row["wrong"]), 1 - float(own.min())))
     found = {}
     for name, items in by_set.items():
-        wrong, claims_of = zip(*items, strict=True)
-        if len({*wrong}) < 2:
-            continue
-        first_scores = [1 - min(support for _, support in claims) for claims in claims_of]
-        found[name] = Judged(
-            np.array(wrong), np.array(first_scores), scores[name][1], list(claims_of)
-        )
+        wrong, first_scores = zip(*items, strict=True)
+        if len({*wrong}) == 2:
+            found[name] = Judged(np.array(wrong), np.array(first_scores), scores[name][1])
     return found, [item.digest for item in answers]
+
+
+def features(scores: Floats) -> Floats:
+    """Return a row for each score: 1, the log-odds that the response is wrong, and their size."""
+    kept = np.clip(scores, _LEAST, 1 - _LEAST)
+    odds = np.log(kept / (1 - kept))
+    return np.stack([np.ones_like(odds), odds, np.abs(odds)], 1)
+
+
+def bounds(weights: Sequence[float], cut: float) -> tuple[float, float]:
+    """Return the least and greatest support, in six decimals, whose score reaches the cut."""
+    supports = np.arange(1, 1_000_000) / 1_000_000
+    asked = supports[features(1 - supports) @ np.array(weights) >= cut]
+    return float(asked.min()), float(asked.max())
 
 
 def fit(sets: Sequence[Judged]) -> tuple[float, ...]:
     """Return the weights of a logistic score: does the second verifier correct the first?"""
-    rows = np.array([(1.0, *features(claims)) for item in sets for claims in item.claims])
+    rows = features(np.concatenate([item.first for item in sets]))
     misses = [(item.first >= 0.5) != item.wrong for item in sets]
     hits = [(item.second >= 0.5) == item.wrong for item in sets]
     corrected = np.concatenate(misses) & np.concatenate(hits)
@@ -92,7 +101,7 @@ def fit(sets: Sequence[Judged]) -> tuple[float, ...]:
 
 def asking_scores(item: Judged, weights: Sequence[float]) -> Floats:
     """Return the score of every response of a set."""
-    return np.array([asking_score(claims, weights) for claims in item.claims])
+    return np.asarray(features(item.first) @ np.array(weights))
 
 
 def cut_for(sets: Sequence[Judged], weights: Sequence[float], share: float) -> float:
@@ -147,7 +156,7 @@ def main() -> None:
         for group, measured in result["rules"][name].items():
             print(f"{name:14} {group:12}", json.dumps(measured["mean"]))
     store(options.out, result)
-    print(f"WEIGHTS = {weights}\nASKS_FROM = {cuts[options.share]}")
+    print("UNSURE_FROM, UNSURE_TO = {}, {}".format(*bounds(weights, cuts[options.share])))
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def cascaded(first: Sequence[Item], second: Sequence[Item]) -> list[Item]:
     if [item.row for item in first] != [item.row for item in second]:
         raise SystemExit("the verifiers have not judged the same rows")
     return [
-        two if is_unsure(list(zip(one.claims, one.supports.tolist(), strict=True))) else one
+        two if is_unsure(one.supports.tolist()) else one
         for one, two in zip(first, second, strict=True)
     ]
 

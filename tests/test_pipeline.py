@@ -15,7 +15,7 @@ from halldetect.inputs import NOTHING_ASSERTED, clean_pair
 from halldetect.knowledge.passages import Passage
 from halldetect.knowledge.retrieval import NOTHING_FOUND, mark_not_found, retrieve
 from halldetect.pipeline import _timed
-from halldetect.preparation import NOT_SEARCHED
+from halldetect.preparation import NOT_SEARCHED, clean
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Event
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
@@ -80,9 +80,9 @@ def test_claims_come_first_and_settle_one_by_one() -> None:
 
 def test_pairs_of_several_beginnings_keep_their_reports() -> None:
     checker = detector()
-    begun = [item for pair in PAIRS for item in checker.begin([pair])]
+    begun = [item for pair in PAIRS for item in checker._prepare([clean(pair, 0)])]
     assert {item.index for item in begun} == {0}
-    assert [untimed(report) for report in checker.finish(begun)] == [
+    assert [untimed(report) for report in checker._finish(begun)] == [
         untimed(checker.check(pair.source, pair.response)) for pair in PAIRS
     ]
 

@@ -222,9 +222,9 @@ class Detector:
         pair = Pair(source, response, question, missing=missing, words=words)
         clean_pair(pair)  # raises the error
         (report,) = self.check_many([pair])
-        if threshold is not None:
-            report = report.rethreshold(threshold_value(threshold, self.verifier.description))
-        return report
+        if threshold is None:
+            return report
+        return report.rethreshold(threshold_value(threshold, self.verifier.description))
 
     def check_part(
         self, source: Source, response: str, start: int, *, question: str | None = None
@@ -250,7 +250,7 @@ class Detector:
         while block := list(islice(remaining, BLOCK)):
             indexed = enumerate(block, len(reports))
             rest = [clean(item, at) for at, item in indexed if not isinstance(item, Conversation)]
-            made = iter(self.finish(self._prepare(rest), observe=observe))
+            made = iter(self._finish(self._prepare(rest), observe=observe))
             for item in block:
                 report = self._merged(item) if isinstance(item, Conversation) else next(made)
                 if isinstance(item, Pair) and not report.languages:
@@ -277,8 +277,8 @@ class Detector:
 
     def _check_turns(self, turns: Sequence[conversation.Turn]) -> ConversationReport:
         self._refuse_paper("a conversation")
-        prepared = self.begin([turn.pair for turn in turns])
-        reports = self.finish([*map(conversation.prepare_turn, turns, prepared)])
+        prepared = self._prepare([clean(turn.pair, at) for at, turn in enumerate(turns)])
+        reports = self._finish([*map(conversation.prepare_turn, turns, prepared)])
         unread = turns[-1].before.unread if turns else ()
         return ConversationReport(tuple(map(conversation.settle, turns, reports)), tuple(unread))
 
@@ -291,7 +291,7 @@ class Detector:
             return found.turns[0].report if last else found.merged()
         except (ValueError, RecursionError, InputError) as error:
             problem = f"not a conversation: {error}"
-            return self.finish([replace(clean(item, 0), problem=problem)])[0]
+            return self._finish([replace(clean(item, 0), problem=problem)])[0]
 
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
         """Judge the statements about each source, without a response; each is one claim."""
@@ -347,10 +347,6 @@ class Detector:
                 f"{what} needs every sentence judged, which the paper's method does not do"
             )
 
-    def begin(self, pairs: Iterable[AnyPair]) -> list[Prepared]:
-        """Do the first half of `check_many`: read each pair. `finish` does the rest."""
-        return self._prepare([clean(item, index) for index, item in enumerate(pairs)])
-
     def _prepare(self, items: Sequence[Prepared]) -> list[Prepared]:
         """Refuse or read pairs; load the models if any pair is left."""
         if any(item.pair.judge_from for item in items):
@@ -362,10 +358,10 @@ class Detector:
         read = [prepare(item, models.languages, models.knowledge) for item in refused]
         return [keep_claims_from(item, item.pair.judge_from) for item in read]
 
-    def finish(
+    def _finish(
         self, prepared: Sequence[Prepared], *, observe: Observe | None = None
     ) -> list[Report]:
-        """Return the reports of pairs that `begin` has returned."""
+        """Return the reports of pairs that `_prepare` has returned."""
         needed = any(item.problem is None for item in prepared)
         if self.configuration.paper:
             from halldetect.paper.method import check

@@ -86,16 +86,8 @@ class Loader:
             from halldetect.knowledge.builder import open_index
 
             knowledge = open_index(self.configuration.knowledge)
-        second: Models | None = None
-        notes: tuple[str, ...] = ()
-        if self.verifier == CASCADE:
-            try:
-                second = self._models(self._named(LARGE), (), None, knowledge)
-                verifier = self._named(DEFAULT)
-            except CheckError as error:
-                verifier, notes = self._fall_back(error)
-        else:
-            verifier, notes = self._load_verifier()
+        verifier, notes, large = self._load_verifier()
+        second = None if large is None else self._models(large, (), None, knowledge)
         return self._models(verifier, notes, second, knowledge)
 
     def load_paper(self, extractor: str | Extractor | None) -> PaperModels:
@@ -117,7 +109,7 @@ class Loader:
                 notice=self.notice,
                 progress=fetched,
             )
-        verifier, notes = self._load_verifier()
+        verifier, notes, _ = self._load_verifier()
         return PaperModels(extractor, verifier, notes)
 
     def _models(
@@ -147,23 +139,23 @@ class Loader:
             return None
         return verifier if on_gpu(verifier) else self._named(DEFAULT)
 
-    def _load_verifier(self) -> tuple[Verifier, tuple[str, ...]]:
-        """Return the verifier, and a note if the fallback had to be used."""
+    def _load_verifier(self) -> tuple[Verifier, tuple[str, ...], Verifier | None]:
+        """Return the verifier, a note if it is the fallback, and the second one of a cascade."""
         given = self.verifier
         if not (given is None or isinstance(given, str)):
-            return given, ()
+            return given, (), None
         try:
-            return self._named(given), ()
+            if given == CASCADE and not self.configuration.paper:
+                second = self._named(LARGE)
+                return self._named(DEFAULT), (), second
+            return self._named(given), (), None
         except CheckError as error:
-            return self._fall_back(error)
-
-    def _fall_back(self, error: CheckError) -> tuple[Verifier, tuple[str, ...]]:
-        fallback = self.configuration.fallback
-        if fallback is None:
-            raise error
-        note = f"{fallback} judged instead of {self.configuration.verifier}: {error}"
-        self.notice(note)
-        return self._named(fallback), (note,)
+            fallback = self.configuration.fallback
+            if fallback is None:
+                raise
+            note = f"{fallback} judged instead of {self.configuration.verifier}: {error}"
+            self.notice(note)
+            return self._named(fallback), (note,), None
 
     def _named(self, name: str | None) -> Verifier:
         from halldetect.verification.verifiers import load_verifier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from time import perf_counter
@@ -27,12 +27,14 @@ from halldetect.preparation import (
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Observe, Progress
 from halldetect.reading.claims import Claim
 from halldetect.reading.languages import ENGLISH
-from halldetect.report import ClaimReport, Report
-from halldetect.report.conclusion import Finished, conclude, quoting
+from halldetect.report import ClaimReport, Report, Status
+from halldetect.report.conclusion import conclude, quoting
 from halldetect.scoring import score_claim, uncheckable
 from halldetect.verification.cascade import is_unsure
 from halldetect.verification.judging import Judgement, verify
 from halldetect.verification.windows import Task
+
+Step = Callable[..., list[Findings]]
 
 
 def finish(
@@ -47,21 +49,19 @@ def finish(
     if observe is not None:
         for item in todo:
             observe(ClaimsExtracted(item.index, item.claims))
-    # By place, not by `index`: pairs of several calls of `begin` may have the same index.
+    # By place, not by `index`: pairs of several calls may have the same index.
     outcomes = iter([] if models is None else _judged(todo, models, progress, observe))
     threshold = config.threshold if models is None else models.threshold
     assert isinstance(threshold, float)  # without models it cannot be an operating point
     reports = []
     for item in prepared:
         if item.problem is not None:
-            finished = Finished(_start(item), threshold)
-        else:
-            found, used = next(outcomes)
-            found = replace(found, notes=(*found.notes, *used.notes))
-            finished = Finished(
-                found, used.threshold, used.verifier, used.calibration, used.knowledge
-            )
-        reports.append(conclude(finished, config))
+            reports.append(conclude(_start(item), config, threshold))
+            continue
+        found, used = next(outcomes)
+        found = replace(found, notes=(*found.notes, *used.notes))
+        made_by = used.threshold, used.verifier, used.calibration, used.knowledge
+        reports.append(conclude(found, config, *made_by))
     return reports
 
 
@@ -76,12 +76,7 @@ def _judged(
             for at, (found, used) in enumerate(outcomes)
             if used is models
             and found.problem is None
-            and is_unsure(
-                [
-                    (claim.text, by.support)
-                    for claim, by in zip(found.claims, found.reports, strict=True)
-                ]
-            )
+            and is_unsure([report.support for report in found.reports])
         ]
         note = f"{models.verifier.description.get('name')} was unsure of a claim: "
         note += "the second verifier judged again"
@@ -140,76 +135,64 @@ def _start(item: Prepared) -> Findings:
 def _judge(
     todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
 ) -> list[Findings]:
-    """Judge each claim unchanged; judge a failing one again as `read_as`."""
+    """Judge each claim unchanged; judge a failing one again with its references resolved."""
+    started = [
+        _start(item).adding([uncheckable(claim, claim.problem or "") for claim in item.claims])
+        for item in todo
+    ]
     readable = [
-        [at for at, claim in enumerate(item.claims) if claim.problem is None] for item in todo
+        {at: claim.text for at, claim in enumerate(item.claims) if claim.problem is None}
+        for item in todo
     ]
 
     def settled(task: int, place: int, judged: Judgement) -> None:
         if observe is not None:
-            at = readable[task][place]
-            calibration = models.calibration.for_response(todo[task].length)
-            report = score_claim(todo[task].claims[at], judged, calibration)
-            observe(_event(todo[task], at, report))
+            at = list(readable[task])[place]
+            observe(_event(todo[task], at, _scored(started[task], at, judged, models)))
 
     judge = partial(
         verify, models.verifier, enough=models.calibration.is_enough, progress=_advance(progress)
     )
-    tasks = [
-        Task(tuple(item.claims[at].text for at in places), item.documents, item.pair.document_names)
-        for item, places in zip(todo, readable, strict=True)
+    first = _answered(
+        started, readable, models, partial(judge, settled=settled if observe else None)
+    )
+    rescuable = [
+        {
+            at: claim.read_as
+            for at, (claim, report) in enumerate(zip(found.claims, found.reports, strict=True))
+            if report.failing and claim.read_as
+        }
+        for found in first
     ]
-    outcomes = []
-    for item, places, task, answers in zip(
-        todo, readable, tasks, judge(tasks, settled=settled if observe else None), strict=True
-    ):
-        by_place = dict(zip(places, answers, strict=True))
-        calibration = models.calibration.for_response(item.length)
-        reports = tuple(
-            score_claim(claim, by_place[at], calibration)
-            if at in by_place
-            else uncheckable(claim, claim.problem or "")
-            for at, claim in enumerate(item.claims)
-        )
-        judged = list(zip(task.statements, answers, strict=True))
-        outcomes.append(_start(item).adding(reports, judged))
-    return _rescued(outcomes, models, judge)
+    return _answered(first, rescuable, models, judge) if any(rescuable) else first
 
 
-def _rescued(
-    outcomes: list[Findings],
+def _answered(
+    findings: Sequence[Findings],
+    statements: Sequence[Mapping[int, str]],
     models: Models,
     judge: Callable[[Sequence[Task]], list[list[Judgement]]],
 ) -> list[Findings]:
-    """Judge failing claims again with their references resolved; keep the better outcome."""
-    places = [
-        [
-            at
-            for at, (claim, report) in enumerate(zip(found.claims, found.reports, strict=True))
-            if report.failing and claim.read_as
-        ]
-        for found in outcomes
-    ]
-    if not any(places):
-        return outcomes
+    """Judge statements, by the claims that they stand for; keep the better outcome of a claim."""
     tasks = [
-        Task(
-            tuple(found.claims[at].read_as or "" for at in chosen),
-            found.documents,
-            found.pair.document_names,
-        )
-        for found, chosen in zip(outcomes, places, strict=True)
+        Task(tuple(chosen.values()), found.documents, found.pair.document_names)
+        for found, chosen in zip(findings, statements, strict=True)
     ]
     results = []
-    for found, chosen, task, answers in zip(outcomes, places, tasks, judge(tasks), strict=True):
+    for found, chosen, answers in zip(findings, statements, judge(tasks), strict=True):
         reports = list(found.reports)
-        calibration = models.calibration.for_response(found.length)
-        for at, judged in zip(chosen, answers, strict=True):
-            report = score_claim(found.claims[at], judged, calibration)
-            if (report.support or 0.0) > (reports[at].support or 0.0):
-                reports[at] = replace(report, read_as=found.claims[at].read_as)
-        results.append(found.adding(reports, list(zip(task.statements, answers, strict=True))))
+        for (at, statement), judged in zip(chosen.items(), answers, strict=True):
+            report, before = _scored(found, at, judged, models), reports[at]
+            if before.status is Status.UNCHECKABLE:
+                reports[at] = report
+            elif (report.support or 0.0) > (before.support or 0.0):
+                reports[at] = replace(report, read_as=statement)
+        results.append(found.adding(reports, list(zip(chosen.values(), answers, strict=True))))
     return results
+
+
+def _scored(found: Findings, at: int, judged: Judgement, models: Models) -> ClaimReport:
+    return score_claim(found.claims[at], judged, models.calibration.for_response(found.length))
 
 
 def _explained(
@@ -226,24 +209,26 @@ def _explained(
     ]
     answer = partial(verify, models.verifier, enough=models.calibration.is_enough)
     reasons = partial(explain, answer=answer, calibration=models.calibration)
-    steps: list[tuple[str, str, Callable[..., list[Findings]]]] = [
-        ("explain", "failing claims could not be explained", reasons)
-    ]
-    if models.locator is not None:
-        passages = partial(locate, judge=models.verifier, locator=models.locator)
-        steps.insert(0, ("proof", "no short passage could be looked for", passages))
-    else:
-        proofs = partial(find_proofs, verifier=models.verifier)
-        steps.append(("proof", "no shorter passage could be looked for", proofs))
     compare = partial(
         check_facts, answer=answer, calibration=models.calibration, rules=models.rules
     )
-    steps.insert(0, ("facts", "facts could not be compared", compare))
-    steps.append(("facts", "wrong words could not be marked", mark_wrong_words))
     disputes = partial(
         find_disputes, verifier=models.locator or models.verifier, calibration=models.calibration
     )
-    steps.append(("facts", "disputes could not be looked for", disputes))
+    why = ("explain", "failing claims could not be explained", reasons)
+    shown: list[tuple[str, str, Step]]
+    if models.locator is not None:
+        passages = partial(locate, judge=models.verifier, locator=models.locator)
+        shown = [("proof", "no short passage could be looked for", passages), why]
+    else:
+        proofs = partial(find_proofs, verifier=models.verifier)
+        shown = [why, ("proof", "no shorter passage could be looked for", proofs)]
+    steps: list[tuple[str, str, Step]] = [
+        ("facts", "facts could not be compared", compare),
+        *shown,
+        ("facts", "wrong words could not be marked", mark_wrong_words),
+        ("facts", "disputes could not be looked for", disputes),
+    ]
     for phase, failure, step in steps:
         findings = _add(findings, phase, failure, partial(step, progress=_advance(progress, phase)))
     if observe is not None:
@@ -257,7 +242,7 @@ def _add(
     findings: Sequence[Findings],
     phase: str,
     failure: str,
-    step: Callable[[Sequence[Findings]], list[Findings]],
+    step: Step,
 ) -> list[Findings]:
     """Add the findings of a step to all pairs together; after a failure, to each pair alone."""
     started = perf_counter()
@@ -288,11 +273,8 @@ def judge_statements(
         claims = tuple(
             Claim(text, None, "judged without a response", language=language) for text in statements
         )
-        if item.problem is None:
-            documents = read_texts(without_injections(pair)[0]).documents
-            prepared.append(replace(item, documents=documents, claims=claims))
-        else:
-            prepared.append(replace(item, claims=claims))
+        documents = () if item.problem else read_texts(without_injections(pair)[0]).documents
+        prepared.append(replace(item, documents=documents, claims=claims))
     todo = [item for item in prepared if item.problem is None]
     outcomes = (found for found, _ in _judge_by_language(todo, models, None, None))
     results = []

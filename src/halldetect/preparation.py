@@ -167,8 +167,7 @@ def read(prepared: Prepared, known: Languages = None) -> Prepared:
     blanked, injections = without_injections(pair)
     language = prepared.languages[0] if prepared.languages else ENGLISH
     texts = read_texts(blanked, language)
-    claims = _copied_answers(read_claims(texts.response, language), texts)
-    claims = _with_languages(claims, texts, known)
+    claims = _judgeable(read_claims(texts.response, language), texts, known)
     problem, abstained = None, False
     notes = list(prepared.notes)
     if injections:
@@ -198,32 +197,25 @@ def read(prepared: Prepared, known: Languages = None) -> Prepared:
     return prepared.spending("read", perf_counter() - started)
 
 
-def _copied_answers(claims: tuple[Claim, ...], texts: Texts) -> tuple[Claim, ...]:
-    """Return the claims; an answer that copies the source is judged without its question."""
+def _judgeable(claims: tuple[Claim, ...], texts: Texts, known: Languages) -> tuple[Claim, ...]:
+    """Return the claims as they are judged, with their languages.
 
-    def judged(claim: Claim) -> Claim:
-        if claim.span is None or not claim.text.startswith(ANSWER_TO):
-            return claim
-        own = claim.span.cut(texts.response.text)
-        return claim if Copies(texts.documents).find(own) is None else replace(claim, text=own)
-
-    return tuple(map(judged, claims))
-
-
-def _with_languages(claims: tuple[Claim, ...], texts: Texts, known: Languages) -> tuple[Claim, ...]:
-    """Return the claims with their languages; a short one has that of the response.
-
-    A claim in a language that no verifier reads has a problem, unless it copies the source.
+    An answer that copies the source is judged without its question. A short claim has the language
+    of the response. One in a language that no verifier reads has a problem, unless it copies the
+    source.
     """
+    copies = Copies(texts.documents)
 
     def judged(claim: Claim) -> Claim:
+        if claim.span is not None and claim.text.startswith(ANSWER_TO):
+            own = claim.span.cut(texts.response.text)
+            claim = claim if copies.find(own) is None else replace(claim, text=own)
         if claim.language == ENGLISH and not is_foreign(claim.text):
             return claim
         others = known != (ENGLISH,)
         code = (detect(claim.text) or claim.language) if others else ""
         claim = replace(claim, language=code)
-        judgeable = known is None or code in known or claim.problem
-        if judgeable or Copies(texts.documents).find(claim.text):
+        if known is None or code in known or claim.problem or copies.find(claim.text):
             return claim
         return replace(claim, problem=f"it {_unread(code) if others else _NOT_ENGLISH}")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import cascade
-from halldetect.verification.cascade import ASKS_FROM, WEIGHTS, is_unsure
+from halldetect.verification.cascade import UNSURE_FROM, UNSURE_TO, is_unsure
 from training.large.data import write
 from training.large.measure import save_logits
 
@@ -66,18 +66,23 @@ def test_fitted_rule_gets_most_of_the_gain(
     few = found["rules"]["fitted, 0.1"]["test"]["mean"]
     assert few["balanced, part of the gain"] < mean["balanced, part of the gain"]
     printed = capsys.readouterr().out
-    assert f"WEIGHTS = {tuple(found['weights'])}" in printed
+    low, high = cascade.bounds(found["weights"], found["cuts"]["0.5"])
+    assert f"UNSURE_FROM, UNSURE_TO = {low}, {high}" in printed
+    assert 0.0 < low < 0.5 < high < 1.0
 
 
 def test_the_detector_has_the_same_rule(work: Path) -> None:
     sets, _ = cascade.stored(work, "base", "large")
     decisions = [
-        (is_unsure(claims), bool(score >= ASKS_FROM))
+        (is_unsure([0.99, round(1 - float(first), 6)]), bool(score >= cascade.ASKS_FROM))
         for item in sets.values()
-        for claims, score in zip(item.claims, cascade.asking_scores(item, WEIGHTS), strict=True)
+        for first, score in zip(
+            item.first, cascade.asking_scores(item, cascade.WEIGHTS), strict=True
+        )
     ]
     assert {ours for ours, _ in decisions} == {True, False}
     assert all(ours is theirs for ours, theirs in decisions)
+    assert cascade.bounds(cascade.WEIGHTS, cascade.ASKS_FROM) == (UNSURE_FROM, UNSURE_TO)
 
 
 def test_answers_to_other_rows_are_refused(work: Path) -> None:

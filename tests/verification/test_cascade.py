@@ -11,7 +11,7 @@ from halldetect import Detector
 from halldetect.errors import ModelError
 from halldetect.protocols import ClaimSettled, Event
 from halldetect.report import ClaimReport, Probabilities, Status
-from halldetect.verification.cascade import ASKS_FROM, asking_score, is_unsure
+from halldetect.verification.cascade import is_unsure
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = "In May the pump was repaired. In June the valve was replaced."
@@ -86,16 +86,10 @@ def test_report_can_be_replayed(both: tuple[Fixed, Fixed]) -> None:
     [
         ([0.95], False), ([0.95, 0.02], False), ([0.95, 0.5], True), ([0.4, 0.6], True),
         ([None], True), ([0.95, None], True), ([], False),
+        ([0.7], False), ([0.69], True), ([0.23], True), ([0.22], False),
     ],
 )  # fmt: skip
 def test_second_verifier_is_asked_near_the_threshold(
     supports: list[float | None], unsure: bool
 ) -> None:
-    claims = [(f"Claim number {at}.", support) for at, support in enumerate(supports)]
-    assert is_unsure(claims) is unsure
-
-
-def test_clear_supports_need_no_second_verifier() -> None:
-    scores = [asking_score([("A claim.", support)]) for support in (0.5, 0.7, 0.9, 0.99, 1.0)]
-    assert scores == sorted(scores, reverse=True)
-    assert scores[0] > ASKS_FROM > scores[-1]
+    assert is_unsure(supports) is unsure

@@ -27,17 +27,13 @@ from halldetect.scoring import (
     evidence_of,
     settling_probability,
 )
-from halldetect.verification.judging import Judgement, verify
+from halldetect.verification.judging import Advance, Judgement, ask, judged_by, verify
 from halldetect.verification.windows import Kind, Task, Window
 
 # Sentences on each side of the best one, per round.
 _AROUND = (1, 3, 7)
 # The most sentences between the two best ones, if these are judged together.
 _MOST_BETWEEN = 4
-# Passages per call of the verifier, because a check can be interrupted only between calls; a
-# verifier may ask for more with `pairs_at_once`.
-_PASSAGES_AT_ONCE = 16
-
 # A passage settles a claim at this probability, and needs no other one. More is asked than of the
 # judge's own passages, because another verifier answers.
 CLEAR = 0.8
@@ -51,18 +47,12 @@ def find_proofs(
     """Search passages shorter than those known, in rounds batched over all claims."""
     searches = [dict(_searches(item)) for item in findings]
     everywhere = [search for of_response in searches for search in of_response.values()]
-    at_once = getattr(verifier, "pairs_at_once", _PASSAGES_AT_ONCE)
     while rounds := [(search, spans) for search in everywhere if (spans := search.next_round())]:
         pairs = [
             (search.text(span), search.statement) for search, spans in rounds for span in spans
         ]
-        distinct = list(dict.fromkeys(pairs))
-        answers: dict[tuple[str, str], Probabilities] = {}
-        for start in range(0, len(distinct), at_once):
-            if progress is not None:
-                progress(len(everywhere) - len(rounds), len(everywhere))
-            batch = distinct[start : start + at_once]
-            answers.update(zip(batch, verifier.judge(batch), strict=True))
+        settled = len(everywhere) - len(rounds)
+        answers = ask(verifier, pairs, _constant(progress, settled, len(everywhere)))
         for search, spans in rounds:
             search.tried |= {span: answers[search.text(span), search.statement] for span in spans}
     explained = []
@@ -75,6 +65,11 @@ def find_proofs(
         ]
         explained.append(item.adding(claims, answered))
     return explained
+
+
+def _constant(progress: Advance | None, done: int, total: int) -> Advance | None:
+    """Return a progress that is called as often, always with these numbers."""
+    return None if progress is None else lambda *_: progress(done, total)
 
 
 def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
@@ -133,10 +128,8 @@ class _Search:
 
     def judgement(self, verifier: Verifier) -> Judgement:
         """Return the passages that were judged, for the cost."""
-        windows = tuple(map(self._window, self.tried))
-        counts = verifier.count_tokens([self.statement, *(item.text for item in windows)])
-        tokens = sum(counts[1:]) + counts[0] * len(windows)
-        return Judgement(windows, tuple(self.tried.values()), tokens=tokens)
+        answers = {(self.text(span), self.statement): found for span, found in self.tried.items()}
+        return judged_by(verifier, self.statement, [*map(self._window, self.tried)], answers)
 
     def _window(self, span: Span) -> Window:
         return Window(self.text(span), self._known.document, span, page=False)

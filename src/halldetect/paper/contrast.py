@@ -8,9 +8,9 @@ from dataclasses import replace
 from halldetect.paper.windows import truncated
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
-from halldetect.report import ClaimReport, Probabilities, Status, rounded
+from halldetect.report import ClaimReport, Status, rounded
 from halldetect.scoring import best_passage, contradiction_of, evidence_of, uncheckable
-from halldetect.verification.judging import PAIRS_AT_ONCE, Judgement
+from halldetect.verification.judging import Judgement, ask, judged_by
 from halldetect.verification.windows import Window
 
 
@@ -39,16 +39,13 @@ def judge_claims(
     ]
     by_claim = list(zip(claims, fitted, strict=True))
     wanted = ((window.text, claim.text) for claim, chosen in by_claim for window in chosen)
-    pairs = list(dict.fromkeys(wanted))
-    answers: dict[tuple[str, str], Probabilities] = {}
-    at_once = getattr(verifier, "pairs_at_once", PAIRS_AT_ONCE)
-    for start in range(0, len(pairs), at_once):
-        batch = pairs[start : start + at_once]
-        answers.update(zip(batch, verifier.judge(batch), strict=True))
-        if progress is not None:
-            progress(len(answers), len(pairs))
+    answers = ask(verifier, wanted, progress)
     return [
-        _judgement(claim, chosen, size, verifier, answers)
+        judged_by(verifier, claim.text, chosen, answers)
+        if chosen
+        else Judgement(
+            reason=claim.problem or f"the claim has {size} tokens; the verifier reads fewer"
+        )
         for (claim, chosen), size in zip(by_claim, sizes, strict=True)
     ]
 
@@ -63,24 +60,6 @@ def _fitted(windows: Sequence[Window], verifier: Verifier, room: int) -> list[Wi
             cut = replace(kept[key], scales=tuple(sorted({*kept[key].scales, *cut.scales})))
         kept[key] = cut
     return list(kept.values())
-
-
-def _judgement(
-    claim: Claim,
-    windows: Sequence[Window],
-    size: int,
-    verifier: Verifier,
-    answers: dict[tuple[str, str], Probabilities],
-) -> Judgement:
-    if not windows:
-        reason = claim.problem or f"the claim has {size} tokens; the verifier reads fewer"
-        return Judgement(reason=reason)
-    counts = verifier.count_tokens([window.text for window in windows])
-    return Judgement(
-        tuple(windows),
-        tuple(answers[window.text, claim.text] for window in windows),
-        tokens=sum(counts) + size * len(windows),
-    )
 
 
 def report_claim(claim: Claim, judged: Judgement) -> ClaimReport:

@@ -18,7 +18,7 @@ from halldetect.paper.windows import source_windows
 from halldetect.preparation import VERIFIER_FAILED, Prepared
 from halldetect.protocols import ClaimsExtracted, Extractor, Observe, Progress, Verifier
 from halldetect.report import Report, rounded
-from halldetect.report.conclusion import Finished, conclude
+from halldetect.report.conclusion import conclude
 
 NOT_EXTRACTED = "the claims could not be extracted"
 NO_CLAIM = "the extractor found no claim in the response"
@@ -74,22 +74,21 @@ def check(
     claims = tuple(map(report_claim, extracted, judged))
     scores = [claim.fed_score for claim in claims if claim.fed_score is not None]
     statements = [claim.text for claim in extracted]
+    found = Findings(
+        item.pair,
+        seconds=seconds,
+        notes=(*item.notes, *models.notes),
+        reports=claims,
+        answers=tuple(zip(statements, judged, strict=True)),
+    )
     return conclude(
-        Finished(
-            Findings(
-                item.pair,
-                seconds=seconds,
-                notes=(*item.notes, *models.notes),
-                reports=claims,
-                answers=tuple(zip(statements, judged, strict=True)),
-            ),
-            config.threshold,
-            models.verifier,
-            extractor=models.extractor,
-            draft=draft,
-            fed_score=rounded(fed(scores)) if scores else None,
-        ),
+        found,
         config,
+        config.threshold,
+        models.verifier,
+        extractor=models.extractor,
+        draft=draft,
+        fed_score=rounded(fed(scores)) if scores else None,
     )
 
 
@@ -98,7 +97,6 @@ def _failed(
 ) -> Report:
     assert isinstance(config.threshold, float)
     if models is None:
-        return conclude(Finished(Findings(item.pair, problem=problem), config.threshold), config)
+        return conclude(Findings(item.pair, problem=problem), config, config.threshold)
     found = Findings(item.pair, problem=problem, notes=(*item.notes, *models.notes))
-    finished = Finished(found, config.threshold, extractor=models.extractor)
-    return conclude(finished, config)
+    return conclude(found, config, config.threshold, extractor=models.extractor)

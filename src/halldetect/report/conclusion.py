@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from halldetect._version import __version__
@@ -29,26 +29,22 @@ from halldetect.report import (
 from halldetect.scoring import Calibration, response_score
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A pair after all steps, or after the one with a problem, and the models that it needed.
+def conclude(
+    found: Findings,
+    config: Configuration,
+    threshold: float,
+    verifier: Verifier | None = None,
+    calibration: Calibration | None = None,
+    knowledge: Knowledge | None = None,
+    extractor: Extractor | None = None,
+    draft: Draft | None = None,
+    fed_score: float | None = None,
+) -> Report:
+    """Return the report of a pair after all steps, or after the one with a problem.
 
-    In paper mode, `draft` has the cost of the extractor, and `fed_score` decides.
+    Models that were not needed are None. In paper mode, `draft` has the cost of the extractor, and
+    `fed_score` decides.
     """
-
-    found: Findings
-    threshold: float
-    verifier: Verifier | None = None
-    calibration: Calibration | None = None
-    knowledge: Knowledge | None = None
-    extractor: Extractor | None = None
-    draft: Draft | None = None
-    fed_score: float | None = None
-
-
-def conclude(finished: Finished, config: Configuration) -> Report:
-    """Return the report of a pair."""
-    found = finished.found
     pair = found.pair
     claims: tuple[ClaimReport, ...] = ()
     score = None
@@ -56,28 +52,37 @@ def conclude(finished: Finished, config: Configuration) -> Report:
         claims = tuple(
             quoting(claim, pair.documents, probabilities=config.paper) for claim in found.reports
         )
-        score = finished.fed_score if config.paper else response_score(claims)
+        score = fed_score if config.paper else response_score(claims)
     strict = config.on_unchecked == "fail" and found.problem in (None, *ASSERTS_NOTHING)
     left_out = [part for part in found.unchecked if part.asserting and strict]
-    verdict, reason = decide(score, claims, finished.threshold, left_out)
+    verdict, reason = decide(score, claims, threshold, left_out)
     if found.abstained and not left_out:
         verdict = Verdict.ABSTAINED
+    notes = (*pair.notes, *found.notes)
+    if knowledge is not None and found.problem is None:
+        notes += retrieval_notes(knowledge, claims)
     return Report(
         verdict=verdict,
         reason=reason if left_out else found.problem or reason,
         score=score,
-        threshold=finished.threshold,
+        threshold=threshold,
         claims=claims,
         response=pair.response,
         documents=pair.documents,
         question=pair.question,
-        cost=_cost(finished),
-        provenance=_provenance(finished, config, claims),
+        cost=_cost(found, draft or Draft(())),
+        provenance=Provenance(
+            version=__version__,
+            verifier=_described(verifier, calibration),
+            configuration=config.to_dict(),
+            notes=tuple(dict.fromkeys(notes)),
+            extractor={} if extractor is None else dict(extractor.description),
+        ),
         document_names=pair.document_names,
         unchecked=found.unchecked,
         citations=citation_scores(claims),
         graded=graded_score(claims),
-        fed_score=finished.fed_score,
+        fed_score=fed_score,
         languages=found.languages,
     )
 
@@ -103,8 +108,8 @@ def quoting(
     return replace(claim, **passages)
 
 
-def _cost(finished: Finished) -> Cost:
-    answers = finished.found.answers
+def _cost(found: Findings, draft: Draft) -> Cost:
+    answers = found.answers
     pairs = [
         (window.text, statement)
         for statement, judged in answers
@@ -112,7 +117,6 @@ def _cost(finished: Finished) -> Cost:
         if judged.tokens  # a copy of the source is not judged
     ]
     judged = len(set(pairs))  # identical pairs are judged once
-    draft = finished.draft or Draft(())
     return Cost(
         generative_passes=draft.generative_passes,
         extractor_tokens_in=draft.tokens_in,
@@ -120,30 +124,15 @@ def _cost(finished: Finished) -> Cost:
         pairs_judged=judged,
         pairs_skipped=len(pairs) - judged + sum(item.skipped for _, item in answers),
         verifier_tokens=sum(item.tokens for _, item in answers),
-        seconds={phase: round(spent, 4) for phase, spent in finished.found.seconds.items()},
+        seconds={phase: round(spent, 4) for phase, spent in found.seconds.items()},
     )
 
 
-def _provenance(
-    finished: Finished, config: Configuration, claims: tuple[ClaimReport, ...]
-) -> Provenance:
-    """Return the provenance of the report; leave out models that were not needed."""
-    verifier: dict[str, Any] = {}
-    notes = (*finished.found.pair.notes, *finished.found.notes)
-    if finished.verifier is not None:
-        verifier = dict(finished.verifier.description)
-        if finished.calibration is not None:
-            verifier["calibration"] = asdict(finished.calibration)
-    if finished.knowledge is not None and finished.found.problem is None:
-        notes += retrieval_notes(finished.knowledge, claims)
-    extractor = finished.extractor
-    return Provenance(
-        version=__version__,
-        verifier=verifier,
-        configuration=config.to_dict(),
-        notes=tuple(dict.fromkeys(notes)),
-        extractor={} if extractor is None else dict(extractor.description),
-    )
+def _described(verifier: Verifier | None, calibration: Calibration | None) -> dict[str, Any]:
+    if verifier is None:
+        return {}
+    used = {} if calibration is None else {"calibration": asdict(calibration)}
+    return {**verifier.description, **used}
 
 
 def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:

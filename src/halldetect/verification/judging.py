@@ -9,7 +9,7 @@ for word needs no verifier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from halldetect.protocols import Verifier
@@ -36,6 +36,36 @@ class Judgement:
     tokens: int = 0  # read for the statement
     skipped: int = 0  # windows that were not judged
     reason: str | None = None  # of an empty result
+
+
+def judged_by(
+    verifier: Verifier,
+    statement: str,
+    windows: Sequence[Window],
+    answers: Mapping[tuple[str, str], Probabilities],
+) -> Judgement:
+    """Return the answers of `ask` for the windows of one statement, with the tokens read."""
+    own, *counts = verifier.count_tokens([statement, *(window.text for window in windows)])
+    found = tuple(answers[window.text, statement] for window in windows)
+    return Judgement(tuple(windows), found, tokens=sum(counts) + own * len(windows))
+
+
+def ask(
+    verifier: Verifier, pairs: Iterable[tuple[str, str]], progress: Advance | None = None
+) -> dict[tuple[str, str], Probabilities]:
+    """Return the answer to every pair; identical pairs are judged once.
+
+    `progress` gets the pairs judged and the number of pairs, after each call of the verifier.
+    """
+    wanted = list(dict.fromkeys(pairs))
+    answers: dict[tuple[str, str], Probabilities] = {}
+    at_once = getattr(verifier, "pairs_at_once", PAIRS_AT_ONCE)
+    for start in range(0, len(wanted), at_once):
+        batch = wanted[start : start + at_once]
+        answers.update(zip(batch, verifier.judge(batch), strict=True))
+        if progress is not None:
+            progress(len(answers), len(wanted))
+    return answers
 
 
 class _Statement:
