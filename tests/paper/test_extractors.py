@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from pathlib import Path
 from typing import Any
 
@@ -172,30 +171,35 @@ def test_broken_byte_is_refused_at_most(
 
 
 class FakeServer:
-    """Answers with the given text, a token a word, as llama.cpp does."""
+    """Streams the given pieces, one token each, as llama.cpp does."""
 
-    def __init__(self, text: str, context: int = 2048) -> None:
-        self.text = text
+    def __init__(self, pieces: list[str], context: int = 2048) -> None:
+        self.pieces = pieces
         self.context = context
         self.bodies: list[dict[str, Any]] = []
+        self.streamed = 0
         self.started: list[tuple[int, int]] = []
         self.failure: Exception | None = None
 
-    def handle_chat_completions(self, body: dict[str, Any]) -> Any:
+    def handle_chat_completions(self, body: dict[str, Any], callback: Any = None) -> Any:
         self.bodies.append(body)
         tokens = 100 + len(body["messages"][-1]["content"].split())
+        if callback is None:
+            return {"usage": {"prompt_tokens": tokens}}
         if self.failure is not None:
             raise self.failure
         if tokens > self.context:
             kind = "exceed_context_size_error"
             error = {"type": kind, "n_prompt_tokens": tokens, "n_ctx": self.context}
             return {"error": error}
-        pieces = re.findall(r"\S+\s*", self.text)
-        said = pieces[: body["max_tokens"]]
-        finish = "stop" if said == pieces else "length"
-        message = {"message": {"content": "".join(said)}, "finish_reason": finish}
-        usage = {"prompt_tokens": tokens, "completion_tokens": len(said)}
-        return {"choices": [message], "usage": usage}
+        for at, piece in enumerate(self.pieces, 1):
+            self.streamed = at
+            timings = {"prompt_n": tokens - 100, "cache_n": 100, "predicted_n": at}
+            choice = {"delta": {"content": piece}, "finish_reason": None}
+            if callback({"choices": [choice], "timings": timings}):
+                return None
+        callback({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+        return None
 
 
 @pytest.fixture
@@ -203,8 +207,8 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     path = tmp_path / "m.gguf"
     path.write_bytes(gguf_bytes())
 
-    def extractor(text: str, seed: int = 0, context: int = 2048) -> tuple[Any, FakeServer]:
-        server = FakeServer(text, context)
+    def extractor(*pieces: str, seed: int = 0, context: int = 2048) -> tuple[Any, FakeServer]:
+        server = FakeServer(list(pieces), context)
 
         def start(path: Path, threads: int, seed: int, context: int) -> FakeServer:
             server.started.append((threads, seed))
@@ -220,42 +224,50 @@ BLOCK = "The cat sat on the mat and the dog ran to the park. The bird flew over 
 
 
 def test_draft_of_a_model(fake: Any) -> None:
-    extractor, server = fake("The cat sat.\nThe dog ran.", seed=41)
-    assert extractor.draft(BLOCK * 12, 10).claims == ("The cat sat.", "The dog ran.")
+    extractor, server = fake("The cat", " sat.", "\n", "The dog", " ran.", seed=41)
+    assert extractor.draft(BLOCK, 10) == Draft(("The cat sat.", "The dog ran."), 1, 128, 5)
     body = server.bodies[-1]
     assert (body["temperature"], body["max_tokens"], body["stop"]) == (0.2, 512, ["\n\n"])
-    assert (body["seed"], body["cache_prompt"]) == (41, False)
     assert server.started == [(3, 41)]
-    assert extractor.draft(BLOCK, 10) == Draft(("The cat sat.", "The dog ran."), 1, 128, 6)
+    assert {body["seed"] for body in server.bodies} == {41}
+
+
+def test_state_is_put_back_before_every_block(fake: Any) -> None:
+    extractor, server = fake("The cat sat.")
+    extractor.draft(BLOCK, 10)
+    extractor.draft("Another one.", 10)
+    empty = prompt.messages("", 1)
+    assert [body["messages"] == empty for body in server.bodies] == [True, True, False, True, False]
 
 
 @pytest.mark.parametrize(
-    ("text", "limit", "claims"),
+    ("pieces", "limit", "claims", "streamed"),
     [
-        ("".join(f"Claim {at} here.\n" for at in range(9)), 2, ("Claim 0 here.", "Claim 1 here.")),
-        ("A sat.\nB ran.\nA sat.\nB ran.", 10, ("A sat.", "B ran.")),
-        ("A sat.\n" + "and " * 500, 10, ("A sat.",)),
+        ([f"Claim {at} here.\n" for at in range(40)], 2, ("Claim 0 here.", "Claim 1 here."), 2),
+        (["A sat.\n", "B ran.\n", "A sat.\nB", " ran"], 10, ("A sat.", "B ran."), 3),
+        (["A sat.\n", *["and"] * 500], 10, ("A sat.",), 91),
     ],
     ids=["limit", "repetition", "endless-line"],
 )
-def test_answers_are_shortened(fake: Any, text: str, limit: int, claims: tuple[str, ...]) -> None:
-    extractor, server = fake(text)
+def test_generation_stops_early(
+    fake: Any, pieces: list[str], limit: int, claims: tuple[str, ...], streamed: int
+) -> None:
+    extractor, server = fake(*pieces)
     assert extractor.draft(BLOCK, limit).claims == claims
-    assert server.bodies[-1]["max_tokens"] < 100
+    assert server.streamed == streamed
 
 
 def test_block_too_long_for_the_context_is_cut(fake: Any) -> None:
     extractor, server = fake("The cat sat.", context=1000)
     assert extractor.draft("word " * 5000, 10).claims == ("The cat sat.",)
-    assert len(server.bodies) == 2
-    assert len(server.bodies[-1]["messages"][-1]["content"].split()) < 900
+    assert len(server.bodies[-1]["messages"][-1]["content"].split()) < 500
 
 
 @pytest.mark.parametrize("block", ["", " \n", "<|im_end|>"])
 def test_empty_block_is_not_asked_about(block: str, fake: Any) -> None:
     extractor, server = fake("The cat sat.")
     assert extractor.draft(block, 10) == Draft(())
-    assert server.bodies == []
+    assert len(server.bodies) == 1
 
 
 def test_failing_llama_is_an_extraction_error(fake: Any) -> None:

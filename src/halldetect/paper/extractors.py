@@ -58,7 +58,10 @@ class OpenAIExtractor:
         return {
             "name": f"openai:{self._endpoint.model}",
             "base_url": self._endpoint.url,
-            **prompt.settings(self._seed),
+            "prompt_digest": prompt.digest(),
+            "temperature": TEMPERATURE,
+            "max_new_tokens": MAX_NEW_TOKENS,
+            "seed": self._seed,
         }
 
     def draft(self, block: str, limit: int) -> Draft:

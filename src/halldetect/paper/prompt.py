@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
 from halldetect.reading.sentences import sentences
 
@@ -76,16 +75,6 @@ def digest() -> str:
     """Return the sha256 of the prompt without the block."""
     sent = [messages("", 1), messages("", 1, as_json=True), SCHEMA]
     return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
-
-
-def settings(seed: int) -> dict[str, Any]:
-    """Return the facts about a request for the report."""
-    return {
-        "prompt_digest": digest(),
-        "temperature": TEMPERATURE,
-        "max_new_tokens": MAX_NEW_TOKENS,
-        "seed": seed,
-    }
 
 
 def prepare(block: str, special_tokens: re.Pattern[str] | None = None) -> str:

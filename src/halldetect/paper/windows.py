@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -48,9 +47,16 @@ def truncated(window: Window, verifier: Verifier, room: int) -> Window:
     """Return a window truncated to the verifier's limit."""
     if verifier.count_tokens([window.text])[0] <= room:
         return window
-    fits = bisect_right(
-        range(len(window.text)), room, key=lambda end: verifier.count_tokens([window.text[:end]])[0]
-    )
-    text = window.text[: fits - 1].rstrip()
+    fits, over = 0, 16
+    while over < len(window.text) and verifier.count_tokens([window.text[:over]])[0] <= room:
+        fits, over = over, 2 * over
+    over = min(over, len(window.text))
+    while over - fits > 1:
+        middle = (fits + over) // 2
+        if verifier.count_tokens([window.text[:middle]])[0] <= room:
+            fits = middle
+        else:
+            over = middle
+    text = window.text[:fits].rstrip()
     end = min(window.span.start + len(text), window.span.end)
     return replace(window, text=text, span=Span(window.span.start, end))
