@@ -45,6 +45,11 @@ class ShownClaim:
     quote: str = ""
     remarks: Sequence[str] = ()
 
+    @property
+    def place(self) -> str:
+        """The document and the place of the passage in it."""
+        return f"{self.name}, characters {self.span.start}–{self.span.end}" if self.span else ""
+
 
 class Passages:
     """Finds the passage of each claim of a report; every view uses it."""
