@@ -14,7 +14,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from halldetect.errors import MissingExtra, ServiceError
 from halldetect.inputs import Pair, Source
 from halldetect.repair.outcome import Repair
 from halldetect.report import Report
+from halldetect_serve.schemas import CheckOptions as Choices
 
 if TYPE_CHECKING:
     import httpx
@@ -30,18 +31,7 @@ if TYPE_CHECKING:
 _RETRIED_STATUS = (429, 503)
 _DEFAULT_PAUSE, _MAX_PAUSE = 1.0, 30.0
 _STREAM_PATH = "/v1/check/stream"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """The options of a check, as in docs/serve.md; None is the service's own setting."""
-
-    threshold: float | str | None = None
-    verifier: str | None = None
-    store: bool = False
-    timeout_seconds: float | None = None
-    missing: bool = False
-    words: bool = False
+__all__ = ["Checked", "Choices", "Client", "Event"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +104,7 @@ class Client:
 
     def check_many(self, pairs: Iterable[Pair], *, choices: Choices = _OWN) -> list[Checked]:
         """Check many responses in one request, and return the results in their order."""
-        body = {"items": [_item(pair) for pair in pairs], **asdict(choices)}
+        body = {"items": [_item(pair) for pair in pairs], **choices.model_dump()}
         return list(map(_checked, self._send("POST", "/v1/check/batch", body)["results"]))
 
     def stream(
@@ -177,7 +167,7 @@ class Client:
 
 
 def _body(pair: Pair, choices: Choices) -> dict[str, Any]:
-    return {**_item(pair), **asdict(choices)}
+    return {**_item(pair), **choices.model_dump()}
 
 
 def _item(pair: Pair) -> dict[str, Any]:

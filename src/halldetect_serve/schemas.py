@@ -99,23 +99,16 @@ class CheckRequest(Item, CheckOptions):
         return kind(pair.source, pair.response, pair.question)
 
 
-_NEVER_STORED: Any = Field(
-    default=False,
-    description="Only reports of checks are stored.",
-    json_schema_extra={"enum": [False]},
-)
-
-
 class RepairRequest(Item, CheckOptions):
     """One response to repair, and its source."""
 
-    store: bool = _NEVER_STORED
+    store: Literal[False] = Field(default=False, description="A repair is not stored.")
 
 
 class CompareRequest(CheckOptions):
     """Two responses to the same source."""
 
-    store: bool = _NEVER_STORED
+    store: Literal[False] = Field(default=False, description="A comparison is not stored.")
     source: Source = Field(description="As of a check.")
     a: Text = Field(description="The first response.")
     b: Text = Field(description="The second response.")

@@ -30,19 +30,12 @@ MAX_SENTENCE = 4000
 
 
 class OnFailure(StrEnum):
-    """The treatment of a sentence that the source does not support.
+    """The treatment of a sentence that the source does not support."""
 
-    Attributes:
-        PASS: Pass it on, marked as failed.
-        HOLD: Leave it out and continue.
-        REPAIR: Pass on the repaired sentence; leave it out if the repair fails.
-        STOP: Leave it out and end the stream.
-    """
-
-    PASS = "pass"
-    HOLD = "hold"
-    REPAIR = "repair"
-    STOP = "stop"
+    PASS = "pass"  # pass it on, marked as failed
+    HOLD = "hold"  # leave it out and continue
+    REPAIR = "repair"  # pass on the repaired sentence; leave it out if the repair fails
+    STOP = "stop"  # leave it out and end the stream
 
 
 class StreamAction(StrEnum):
@@ -130,12 +123,7 @@ class StreamGuard:
         """Take the end of the response; return the remaining sentences."""
         if self.stopped or not self._pending:
             return []
-        ends = [span.end for span in sentences(self._pending)]
-        outcomes = self._judged([*ends[:-1], len(self._pending)] if ends else [])
-        if self._pending and not self.stopped:  # white space only
-            outcomes.append(StreamedSentence(self._pending, self._pending, StreamAction.PASSED))
-            self._pending = ""
-        return outcomes
+        return self._judged(complete_sentences(self._pending, ended=True))
 
     def run(self, chunks: Iterable[str]) -> Iterator[StreamedSentence]:
         """Guard a whole stream; close it when the caller stops reading."""
@@ -191,6 +179,8 @@ class StreamGuard:
 
     def _check(self, sentence: str) -> tuple[tuple[ClaimReport, ...], str | None]:
         """Return the claims of a sentence in its context, and why it must not be passed on."""
+        if not sentence.strip():
+            return (), None
         context = context_of(self._shown)
         report = self._detector.check_part(
             self._source, context + sentence, len(context), question=self._question
@@ -220,8 +210,8 @@ def context_of(shown: str) -> str:
     return context[spans[1].start :] if len(spans) > 1 else ""
 
 
-def complete_sentences(text: str) -> list[int]:
-    """Return the ends of the sentences that further text cannot change.
+def complete_sentences(text: str, *, ended: bool = False) -> list[int]:
+    """Return the ends of the sentences that further text cannot change; of all if it has `ended`.
 
     A sentence is complete when a line end or the first word of the next sentence follows it: the
     full stop of "Dr." ends nothing. A sentence without an end is cut after `MAX_SENTENCE`
@@ -229,6 +219,8 @@ def complete_sentences(text: str) -> list[int]:
     """
     ends: list[int] = []
     spans = sentences(text)
+    if ended:
+        return [*(span.end for span in spans[:-1]), len(text)]
     for span, following in zip_longest(spans, spans[1:]):
         has_word = following and re.search(r"\s", text[following.start :].rstrip("\n"))
         if not has_word and not re.search("[\r\n]", text[span.end :]):

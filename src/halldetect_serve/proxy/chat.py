@@ -22,7 +22,6 @@ from anyio.to_thread import run_sync
 from halldetect.errors import ServiceError
 from halldetect.inputs import ASSERTS_NOTHING, Pair
 from halldetect.preparation import CHECK_FAILED
-from halldetect.reading.sentences import sentences
 from halldetect.stream.guard import complete_sentences, context_of
 from halldetect_serve.context import (
     ServiceContext,
@@ -67,10 +66,7 @@ class GuardedChoice:
         pending = self.choice.content[self.judged :]
         if self.stopped or not pending:
             return None
-        ends = complete_sentences(pending)
-        if not ends and ended:
-            spans = sentences(pending)
-            ends = [spans[0].end] if len(spans) > 1 else [len(pending)]
+        ends = complete_sentences(pending) or (ended and complete_sentences(pending, ended=True))
         if not ends:
             return None
         self.judged += ends[0]
