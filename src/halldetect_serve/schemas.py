@@ -142,14 +142,6 @@ class ReviewRequest(_Request):
     decisions: Annotated[list[Decision], Field(max_length=10_000)] = []
 
 
-class SummaryQuery(BaseModel):
-    """The period of a summary."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    days: int = Field(default=30, ge=1, le=3660)
-
-
 class ReportQuery(BaseModel):
     """The query that selects stored reports; unknown names are refused."""
 

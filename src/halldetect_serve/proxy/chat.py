@@ -90,11 +90,6 @@ class GuardedChoice:
         self.stopped = True
         self.choice.content = self.choice.content[: self.judged]
 
-    def rest(self) -> Choice | None:
-        """Return the choice without its content, or None if nothing else is in it."""
-        rest = replace(self.choice, content="")
-        return rest if rest.checked or rest.known_calls else None
-
 
 Guards = dict[int, GuardedChoice]
 
@@ -355,8 +350,9 @@ class ProxiedChat:
 
 def _rests(guards: Guards) -> dict[int, Choice]:
     """Return the choices whose other fields are still to be judged, without their content."""
-    rests = {index: guard.rest() for index, guard in guards.items() if not guard.stopped}
-    return {index: rest for index, rest in rests.items() if rest is not None}
+    open_choices = ((at, guard.choice) for at, guard in guards.items() if not guard.stopped)
+    rests = {at: replace(choice, content="") for at, choice in open_choices}
+    return {at: rest for at, rest in rests.items() if rest.checked or rest.known_calls}
 
 
 def _event(value: dict[str, Any]) -> bytes:
