@@ -125,7 +125,7 @@ def test_a_repair(service: Reachable) -> None:
 
     with Client(service.url) as client:
         repair = client.repair(source, response)
-        with pytest.raises(ServiceError, match="stored"):
+        with pytest.raises(ServiceError, match="store: "):
             client.repair(source, response, choices=Choices(store=True))
     assert repair.text == "The bridge opened in 1932. Six lanes cross it."
     assert [str(change.action) for change in repair.changes] == ["changed", "kept", "removed"]

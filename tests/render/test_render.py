@@ -113,12 +113,12 @@ def test_an_unsettled_claim_shows_the_closest_sentence():
     passages = Passages(report)
     span = passages.span(report.claims[0])
     assert span.cut(samples.OPERATOR).startswith(RIDERS)
-    assert "Harbour Line carried 18,400 passengers" in passages.quote(report.claims[0], 60)
+    assert "Harbour Line carried 18,400 passengers" in passages.show(1, report.claims[0], 60).quote
 
 
 def test_a_table_row_is_quoted_with_its_headers():
     report = samples.formatted()
-    quotes = [Passages(report).quote(claim, 200) for claim in report.claims]
+    quotes = [Passages(report).show(1, claim, 200).quote for claim in report.claims]
     assert quotes[0] == "Single: Price 28 crowns; Note valid for one hour."
     assert quotes[1] == "Bicycles need a *separate* ticket."
 

@@ -106,17 +106,22 @@ def _add_part(message: Message, part: Any, place: str) -> None:
     elif kind == "tool_result":
         text, failed = _result(message, part.get("content"), place), part.get("is_error") is True
         message.results.append((str(part.get("tool_use_id") or "tool"), text, failed))
-    elif kind in ("document", "search_result") and (content := _document(part)):
-        message.documents.append(_result(message, content, place))
+    elif kind in ("document", "search_result") and (text := _document(part)):
+        message.documents.append(text)
     elif kind not in _PRIVATE_PARTS:
         message.unread.append(f"{place}: {kind or ', '.join(map(str, part))}")
 
 
-def _document(part: Mapping[str, Any]) -> Any:
-    """Return the content of a document or search result; None if it has another form."""
+def _document(part: Mapping[str, Any]) -> str:
+    """Return the text of a document or search result; empty if it has another form."""
     source = part.get("source")
     held = source if isinstance(source, Mapping) else part
-    return held.get("data") if held.get("type") == "text" else held.get("content")
+    content = held.get("data") if held.get("type") == "text" else held.get("content")
+    if isinstance(content, list):
+        content = "\n".join(
+            str(item.get("text", "")) for item in content if isinstance(item, Mapping)
+        )
+    return content if isinstance(content, str) else ""
 
 
 def _arguments(given: Any) -> Any:

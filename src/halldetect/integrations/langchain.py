@@ -49,7 +49,8 @@ class GroundedAnswer(RunnableLambda[Mapping[str, Any], dict[str, Any]]):
 
     def _checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
         context, answer, question = self._keys
-        text = _text(values.get(answer))
+        said = values.get(answer)
+        text = getattr(said, "text", said)  # of a message
         report = self._checker.check(values.get(context), text, values.get(question))
         result = {**values, "grounded": report}
         if not report.ok and self._on_fail == "raise":
@@ -102,8 +103,3 @@ def _plain(message: Any) -> dict[str, Any]:
     """Return a message as `check_conversation` takes it."""
     names = ("content", "tool_calls", "tool_call_id", "name", "status")
     return {"role": message.type, **{name: getattr(message, name, None) for name in names}}
-
-
-def _text(answer: Any) -> Any:
-    text = getattr(answer, "text", answer)
-    return str(text() if callable(text) and not isinstance(text, str) else text or "")

@@ -8,7 +8,7 @@ from halldetect.render.html import MAX_QUOTE
 from halldetect.render.html_page import asset, html_fragment, html_page, shared_style
 from halldetect.render.passages import Passages, ShownClaim
 from halldetect.render.phrases import STATE_SYMBOL, VERDICT_SYMBOL, one_line, score_line, summary
-from halldetect.render.terminal import STYLE, new_console, printed, wants_color
+from halldetect.render.terminal import STYLE, new_console, printed
 from halldetect.report import Report
 from halldetect.report.comparison import Comparison, Relation
 
@@ -74,7 +74,7 @@ def comparison_terminal(
     from rich.text import Text
 
     view = comparison_view(comparison)
-    console = new_console(width, wants_color() if color is None else color)
+    console = new_console(width, color)
     console.print(view["headline"], style="bold")
     for name, report in view["sides"]:
         line = Text(f"{name}  ")

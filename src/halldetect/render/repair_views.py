@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from halldetect.render.html_page import asset, html_fragment, html_page, shared_style
 from halldetect.render.passages import shorten
 from halldetect.render.phrases import document_name, one_line, visible
-from halldetect.render.terminal import new_console, printed, wants_color
+from halldetect.render.terminal import new_console, printed
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair
 from halldetect.report import Status
 
@@ -112,8 +112,7 @@ def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | N
     """
     from rich.text import Text
 
-    view, colored = repair_view(repair), wants_color() if color is None else color
-    console = new_console(width, colored)
+    view, console = repair_view(repair), new_console(width, color)
     style = "bold red" if view["failed"] else "bold green"
     console.print(_HEADLINE[repair.outcome], style=style)
     console.print(f"  {view['summary']}")
@@ -124,7 +123,7 @@ def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | N
         styles = {SAME: "", DELETED: "red strike", INSERTED: "green underline"}
         for kind, words in view["pieces"]:
             text = visible(words)
-            shown.append(text if colored else marks[kind].format(text), styles[kind])
+            shown.append(text if console.is_terminal else marks[kind].format(text), styles[kind])
         console.print(shown)
     for change in view["changes"]:
         console.print()
