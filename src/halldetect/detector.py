@@ -339,7 +339,8 @@ class Detector:
         from halldetect.stream.guard import StreamGuard
 
         self._refuse_paper("a stream")
-        return StreamGuard(self, source, on_failure=on_failure, question=question)
+        checks = self.check_part, self.repair
+        return StreamGuard(*checks, source, on_failure=on_failure, question=question)
 
     def _refuse_paper(self, what: str) -> None:
         if self.configuration.paper:

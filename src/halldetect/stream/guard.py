@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import zip_longest
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
-from halldetect.errors import ConfigurationError, InputError
+from halldetect.errors import ConfigurationError, InputError, name_advice
 from halldetect.inputs import ASSERTS_NOTHING, Source
 from halldetect.reading.sentences import sentences
 from halldetect.report import ClaimReport, Report
@@ -72,27 +72,17 @@ class StreamedSentence:
     seconds: float = 0.0
 
 
-class SentenceChecks(Protocol):
-    """The methods of a detector that a stream needs."""
-
-    def check_part(self, *given: Any, **options: Any) -> Report:
-        """Check the sentences of a response from an offset on."""
-        ...
-
-    def repair(self, *given: Any, **options: Any) -> Repair:
-        """Repair a response."""
-        ...
-
-
 class StreamGuard:
     """Judges the sentences of a response while it is written; see `Detector.stream`.
 
-    `stopped` is True if the stream has ended because a sentence failed.
+    `check_part` and `repair` are those of a detector. `stopped` is True if the stream has ended
+    because a sentence failed.
     """
 
     def __init__(
         self,
-        detector: SentenceChecks,
+        check_part: Callable[..., Report],
+        repair: Callable[..., Repair],
         source: Source,
         *,
         on_failure: OnFailure | str = OnFailure.HOLD,
@@ -101,11 +91,10 @@ class StreamGuard:
         try:
             self._on_failure = OnFailure(on_failure)
         except ValueError:
-            known = ", ".join(OnFailure)
-            raise ConfigurationError(f"unknown action {on_failure!r}: use {known}") from None
-        self._detector = detector
-        self._source = source
-        self._question = question
+            advice = name_advice(str(on_failure), tuple(OnFailure))
+            raise ConfigurationError(f"unknown action {on_failure!r}: {advice}") from None
+        self._check_part, self._repair = check_part, repair
+        self._source, self._question = source, question
         self._shown = ""
         self._pending = ""
         self.stopped = False
@@ -182,7 +171,7 @@ class StreamGuard:
         if not sentence.strip():
             return (), None
         context = context_of(self._shown)
-        report = self._detector.check_part(
+        report = self._check_part(
             self._source, context + sentence, len(context), question=self._question
         )
         if report.reason in ASSERTS_NOTHING:
@@ -196,7 +185,7 @@ class StreamGuard:
     def _repaired(self, sentence: str) -> str:
         """Return the repaired sentence; empty unless it is supported in its context."""
         body = sentence.lstrip()
-        repair = self._detector.repair(self._source, body, question=self._question)
+        repair = self._repair(self._source, body, question=self._question)
         text = sentence.removesuffix(body) + (repair.text or "")
         return text if text.strip() and self._check(text)[1] is None else ""
 

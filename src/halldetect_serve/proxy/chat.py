@@ -32,12 +32,7 @@ from halldetect_serve.context import (
     with_keep_alive,
 )
 from halldetect_serve.error_responses import error_object
-from halldetect_serve.proxy.answer import (
-    Choice,
-    answer_choices,
-    choice_index,
-    token_counts,
-)
+from halldetect_serve.proxy.answer import Choice, answer_choices, choice_index, token_counts
 from halldetect_serve.proxy.messages import (
     ChatRequest,
     CheckedChoice,
@@ -80,8 +75,7 @@ class GuardedChoice:
 
     def change(self, sentence: str, after: str | None, why: str) -> None:
         """Record a sentence that was replaced, or held back (None)."""
-        action = "removed" if after is None else "changed"
-        after = None if after is None else after.strip()
+        action, after = ("changed", after.strip()) if after else ("removed", None)
         change = {"action": action, "before": sentence.strip(), "after": after, "why": why}
         self.changes.append(change)
 
