@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from halldetect.inputs import Conversation, Pair
 from halldetect.report import Report, Status, Verdict
@@ -27,8 +27,8 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 Form = Literal["view", "markdown", "html"]
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Request(BaseModel, extra="forbid", strict=True):
+    pass
 
 
 class CheckOptions(_Request):
@@ -142,10 +142,14 @@ class ReviewRequest(_Request):
     decisions: Annotated[list[Decision], Field(max_length=10_000)] = []
 
 
-class ReportQuery(BaseModel):
-    """The query that selects stored reports; unknown names are refused."""
+class SummaryQuery(BaseModel, extra="forbid"):
+    """The period of a summary."""
 
-    model_config = ConfigDict(extra="forbid")
+    days: int = Field(default=30, ge=1, le=3660)
+
+
+class ReportQuery(BaseModel, extra="forbid"):
+    """The query that selects stored reports; unknown names are refused."""
 
     id: list[ReportId] = Field(default=[], max_length=500, description="Only these.")
     verdict: Verdict | None = None

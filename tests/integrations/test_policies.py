@@ -23,7 +23,7 @@ A, B = TypeVar("A"), TypeVar("B")
 class Base(Generic[A, B]):
     """Any base class of a framework."""
 
-    def __init__(self, **_: Any) -> None:
+    def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
 
@@ -39,7 +39,7 @@ def register_validator(**_: Any) -> Any:
 STUBS: dict[str, dict[str, Any]] = {
     "langchain.agents.middleware": {"AgentMiddleware": Base, "AgentState": Base},
     "langchain_core.messages": {"AIMessage": Base, "ToolMessage": Base},
-    "langchain_core.runnables": {"Runnable": Base, "RunnableConfig": Base},
+    "langchain_core.runnables": {"RunnableLambda": Base},
     "litellm.integrations.custom_guardrail": {"CustomGuardrail": Base},
     "guardrails.types.on_fail": {"OnFailAction": OnFailAction},
     "guardrails.validator_base": {

@@ -20,6 +20,7 @@ from halldetect_serve.schemas import (
     ListQuery,
     ReviewAnswer,
     ReviewRequest,
+    SummaryQuery,
 )
 
 router = APIRouter(tags=["reports"], route_class=StrictJsonRoute)
@@ -156,9 +157,9 @@ def set_review(stored: Stored, body: ReviewRequest, store: Store, request: Reque
 
 
 @router.get("/v1/reports/summary", response_model=dict[str, Any])
-def summary(store: Store, days: Annotated[int, Query(ge=1, le=3660)] = 30) -> object:
+def summary(store: Store, query: Annotated[SummaryQuery, Query()]) -> object:
     """Return counts and the hallucination rate over the reports of the last days."""
-    return store.summary(days)
+    return store.summary(query.days)
 
 
 @router.get(
