@@ -149,7 +149,18 @@ def create_app(settings: ServiceSettings, supervisor: WorkerSupervisor) -> FastA
             allow_headers=["Authorization", "Content-Type", "X-Request-Id"],
             expose_headers=["Retry-After", "X-Request-Id"],
         )
+    _publish_limits(app, settings)
     return app
+
+
+def _publish_limits(app: FastAPI, settings: ServiceSettings) -> None:
+    """Add the verifiers and the batch size of this service to the API description."""
+    schemas = app.openapi()["components"]["schemas"]
+    for schema in ("CheckRequest", "RepairRequest", "CompareRequest", "BatchRequest", "Guarding"):
+        properties = schemas[schema]["properties"]
+        properties["verifier"]["anyOf"][0]["enum"] = list(settings.checks.verifiers)
+        if "items" in properties:
+            properties["items"]["maxItems"] = settings.limits.max_items
 
 
 async def _prune(reports: ReportStore) -> None:
