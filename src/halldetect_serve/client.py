@@ -27,8 +27,7 @@ from halldetect_serve.schemas import CheckOptions as Choices
 if TYPE_CHECKING:
     import httpx
 
-# Retried after the time the service names: the queue was full or the worker was starting.
-_RETRIED_STATUS = (429, 503)
+_RETRIED_STATUS = (429, 503)  # the queue was full, or the worker was starting
 _DEFAULT_PAUSE, _MAX_PAUSE = 1.0, 30.0
 _STREAM_PATH = "/v1/check/stream"
 __all__ = ["Checked", "Choices", "Client", "Event"]
@@ -92,14 +91,14 @@ class Client:
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Checked:
         """Check one response against its source; a short answer is judged with its question."""
-        body = _body(Pair(source, response, question), choices)
+        body = {**_item(Pair(source, response, question)), **choices.model_dump()}
         return _checked(self._send("POST", "/v1/check", body))
 
     def repair(
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Repair:
         """Repair one response; see `Detector.repair`. A repair cannot be stored."""
-        body = _body(Pair(source, response, question), choices)
+        body = {**_item(Pair(source, response, question)), **choices.model_dump()}
         return Repair.from_dict(self._send("POST", "/v1/repair", body)["repair"])
 
     def check_many(self, pairs: Iterable[Pair], *, choices: Choices = _OWN) -> list[Checked]:
@@ -111,7 +110,7 @@ class Client:
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Iterator[Event | Checked]:
         """Check one response and yield events while it is checked, then the result; no retry."""
-        body, event = _body(Pair(source, response, question), choices), ""
+        event, body = "", {**_item(Pair(source, response, question)), **choices.model_dump()}
         with _transport_errors(), self._http.stream("POST", _STREAM_PATH, json=body) as answer:
             if answer.status_code != 200:
                 answer.read()
@@ -164,10 +163,6 @@ class Client:
                 raise error
             time.sleep(min(_MAX_PAUSE, error.retry_after or _DEFAULT_PAUSE))
         raise AssertionError("unreachable")
-
-
-def _body(pair: Pair, choices: Choices) -> dict[str, Any]:
-    return {**_item(pair), **choices.model_dump()}
 
 
 def _item(pair: Pair) -> dict[str, Any]:
