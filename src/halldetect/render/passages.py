@@ -13,9 +13,9 @@ from halldetect.reading.sources import read_source
 from halldetect.render.phrases import (
     PASSAGE_LABEL,
     STATE_MEANING,
-    STATES,
     document_name,
     explanations,
+    numbered,
     one_line,
 )
 from halldetect.report import ClaimReport, Report, Status
@@ -133,8 +133,7 @@ class Passages:
 def shown_claims(report: Report, limit: int, passages: Passages | None = None) -> list[ShownClaim]:
     """Return the claims of a report for a view, the most urgent first; `limit` as for `show`."""
     passages = passages or Passages(report)
-    claims = sorted(enumerate(report.claims, 1), key=lambda item: STATES.index(item[1].status))
-    return [passages.show(number, claim, limit) for number, claim in claims]
+    return [passages.show(number, claim, limit) for number, claim in numbered(report)]
 
 
 def shorten(text: str, about: str, limit: int) -> str:
