@@ -84,7 +84,6 @@ class StreamGuard:
         check_part: Callable[..., Report],
         repair: Callable[..., Repair],
         source: Source,
-        *,
         on_failure: OnFailure | str = OnFailure.HOLD,
         question: str | None = None,
     ) -> None:
