@@ -339,7 +339,7 @@ class Detector:
         from halldetect.stream.guard import StreamGuard
 
         self._refuse_paper("a stream")
-        return StreamGuard(self, source, on_failure=on_failure, question=question)
+        return StreamGuard(self.check_part, self.repair, source, on_failure, question)
 
     def _refuse_paper(self, what: str) -> None:
         if self.configuration.paper:

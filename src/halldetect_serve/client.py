@@ -14,7 +14,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -22,26 +22,15 @@ from halldetect.errors import MissingExtra, ServiceError
 from halldetect.inputs import Pair, Source
 from halldetect.repair.outcome import Repair
 from halldetect.report import Report
+from halldetect_serve.schemas import CheckOptions as Choices
 
 if TYPE_CHECKING:
     import httpx
 
-# Retried after the time the service names: the queue was full or the worker was starting.
-_RETRIED_STATUS = (429, 503)
+_RETRIED_STATUS = (429, 503)  # the queue was full, or the worker was starting
 _DEFAULT_PAUSE, _MAX_PAUSE = 1.0, 30.0
 _STREAM_PATH = "/v1/check/stream"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """The options of a check, as in docs/serve.md; None is the service's own setting."""
-
-    threshold: float | str | None = None
-    verifier: str | None = None
-    store: bool = False
-    timeout_seconds: float | None = None
-    missing: bool = False
-    words: bool = False
+__all__ = ["Checked", "Choices", "Client", "Event"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,26 +91,26 @@ class Client:
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Checked:
         """Check one response against its source; a short answer is judged with its question."""
-        body = _body(Pair(source, response, question), choices)
+        body = {**_item(Pair(source, response, question)), **choices.model_dump()}
         return _checked(self._send("POST", "/v1/check", body))
 
     def repair(
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Repair:
         """Repair one response; see `Detector.repair`. A repair cannot be stored."""
-        body = _body(Pair(source, response, question), choices)
+        body = {**_item(Pair(source, response, question)), **choices.model_dump()}
         return Repair.from_dict(self._send("POST", "/v1/repair", body)["repair"])
 
     def check_many(self, pairs: Iterable[Pair], *, choices: Choices = _OWN) -> list[Checked]:
         """Check many responses in one request, and return the results in their order."""
-        body = {"items": [_item(pair) for pair in pairs], **asdict(choices)}
+        body = {"items": [_item(pair) for pair in pairs], **choices.model_dump()}
         return list(map(_checked, self._send("POST", "/v1/check/batch", body)["results"]))
 
     def stream(
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Iterator[Event | Checked]:
         """Check one response and yield events while it is checked, then the result; no retry."""
-        body, event = _body(Pair(source, response, question), choices), ""
+        event, body = "", {**_item(Pair(source, response, question)), **choices.model_dump()}
         with _transport_errors(), self._http.stream("POST", _STREAM_PATH, json=body) as answer:
             if answer.status_code != 200:
                 answer.read()
@@ -174,10 +163,6 @@ class Client:
                 raise error
             time.sleep(min(_MAX_PAUSE, error.retry_after or _DEFAULT_PAUSE))
         raise AssertionError("unreachable")
-
-
-def _body(pair: Pair, choices: Choices) -> dict[str, Any]:
-    return {**_item(pair), **asdict(choices)}
 
 
 def _item(pair: Pair) -> dict[str, Any]:

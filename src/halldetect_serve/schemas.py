@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from halldetect.inputs import Conversation, Pair
 from halldetect.report import Report, Status, Verdict
@@ -27,8 +27,8 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 Form = Literal["view", "markdown", "html"]
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Request(BaseModel, extra="forbid", strict=True):
+    pass
 
 
 class CheckOptions(_Request):
@@ -99,23 +99,16 @@ class CheckRequest(Item, CheckOptions):
         return kind(pair.source, pair.response, pair.question)
 
 
-_NEVER_STORED: Any = Field(
-    default=False,
-    description="Only reports of checks are stored.",
-    json_schema_extra={"enum": [False]},
-)
-
-
 class RepairRequest(Item, CheckOptions):
     """One response to repair, and its source."""
 
-    store: bool = _NEVER_STORED
+    store: Literal[False] = Field(default=False, description="A repair is not stored.")
 
 
 class CompareRequest(CheckOptions):
     """Two responses to the same source."""
 
-    store: bool = _NEVER_STORED
+    store: Literal[False] = Field(default=False, description="A comparison is not stored.")
     source: Source = Field(description="As of a check.")
     a: Text = Field(description="The first response.")
     b: Text = Field(description="The second response.")
@@ -149,18 +142,14 @@ class ReviewRequest(_Request):
     decisions: Annotated[list[Decision], Field(max_length=10_000)] = []
 
 
-class SummaryQuery(BaseModel):
+class SummaryQuery(BaseModel, extra="forbid"):
     """The period of a summary."""
-
-    model_config = ConfigDict(extra="forbid")
 
     days: int = Field(default=30, ge=1, le=3660)
 
 
-class ReportQuery(BaseModel):
+class ReportQuery(BaseModel, extra="forbid"):
     """The query that selects stored reports; unknown names are refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: list[ReportId] = Field(default=[], max_length=500, description="Only these.")
     verdict: Verdict | None = None

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -66,9 +66,8 @@ def run_server(
 def create_tables(settings: ServiceSettings) -> None:
     """Create the tables of the database if reports are stored."""
     if settings.storage.reports:
-        database = Database(settings.storage.url)
-        database.create()
-        database.close()
+        with closing(Database(settings.storage.url)) as database:
+            database.create()
 
 
 def open_listener(settings: ServiceSettings) -> socket.socket:

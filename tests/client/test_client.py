@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, fields
 from typing import Any
 
 import httpx
@@ -13,7 +12,6 @@ from halldetect import Pair
 from halldetect.errors import CheckError, InputError, ServiceError
 from halldetect.repair.outcome import Repair
 from halldetect_serve.client import Checked, Choices, Client, Event
-from halldetect_serve.schemas import CheckOptions
 from tests.support.api_requests import RESPONSE, SOURCE, local, untimed
 from tests.support.running import Reachable
 from tests.support.upstreams import Script, upstream
@@ -69,12 +67,6 @@ def test_refusals_of_a_stream(service: Reachable) -> None:
         hasty = Choices(timeout_seconds=0.05)
         with pytest.raises(ServiceError, match="time is up"):
             list(client.stream(SOURCE, "Somebody sleeps 200 ms a day.", choices=hasty))
-
-
-def test_choices_are_the_options_of_a_request() -> None:
-    names = {field.name for field in fields(Choices)}
-    assert names == set(CheckOptions.model_fields)
-    assert CheckOptions.model_validate(asdict(Choices())) == CheckOptions()
 
 
 def test_nobody_there() -> None:
@@ -133,7 +125,7 @@ def test_a_repair(service: Reachable) -> None:
 
     with Client(service.url) as client:
         repair = client.repair(source, response)
-        with pytest.raises(ServiceError, match="stored"):
+        with pytest.raises(ServiceError, match="store: "):
             client.repair(source, response, choices=Choices(store=True))
     assert repair.text == "The bridge opened in 1932. Six lanes cross it."
     assert [str(change.action) for change in repair.changes] == ["changed", "kept", "removed"]

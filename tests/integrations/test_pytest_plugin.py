@@ -43,9 +43,9 @@ def test_unsupported(grounded):
 def test_uncheckable(grounded):
     grounded("", SOURCE)
 
-@pytest.mark.halldetect(threshold=1.0)
+@pytest.mark.halldetect
 def test_lenient(grounded):
-    grounded("The boat often leaves at 6.", SOURCE)
+    grounded("The boat often leaves at 6.", SOURCE, threshold=1.0)
 
 def test_without_checks():
     pass
@@ -127,7 +127,7 @@ def test_a_threshold_for_all_tests_and_no_cache(
     first_run: subprocess.CompletedProcess[str], folder: Path
 ) -> None:
     assert first_run.returncode == 1
-    options = ("--halldetect-threshold=1", "--halldetect-no-cache")
+    options = ("--halldetect-threshold=1", "--cache-clear")
     chosen = ("-m", "halldetect", "-k", "contradicted or uncheckable")
     run = run_pytest(folder, *options, *chosen, "--junitxml=junit.xml")
     assert "1 failed, 1 passed, 4 deselected" in run.stdout, run.stdout + run.stderr

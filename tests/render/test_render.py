@@ -29,7 +29,7 @@ from halldetect.render.html_page import asset
 from halldetect.render.markdown import escape
 from halldetect.render.passages import Passages, shorten
 from halldetect.render.phrases import STATE_SYMBOL, one_line, summary, visible
-from halldetect.render.text_pieces import ClaimMark, pieces
+from halldetect.render.text_pieces import ClaimMark, parts
 from halldetect.report import Evidence, Status, Verdict
 from tests.support import report_samples as samples
 from tests.support.report_schema import FILE, written_schema
@@ -113,12 +113,12 @@ def test_an_unsettled_claim_shows_the_closest_sentence():
     passages = Passages(report)
     span = passages.span(report.claims[0])
     assert span.cut(samples.OPERATOR).startswith(RIDERS)
-    assert "Harbour Line carried 18,400 passengers" in passages.quote(report.claims[0], 60)
+    assert "Harbour Line carried 18,400 passengers" in passages.show(1, report.claims[0], 60).quote
 
 
 def test_a_table_row_is_quoted_with_its_headers():
     report = samples.formatted()
-    quotes = [Passages(report).quote(claim, 200) for claim in report.claims]
+    quotes = [Passages(report).show(1, claim, 200).quote for claim in report.claims]
     assert quotes[0] == "Single: Price 28 crowns; Note valid for one hour."
     assert quotes[1] == "Bicycles need a *separate* ticket."
 
@@ -161,7 +161,7 @@ def test_shortening_keeps_the_words_that_matter():
 def test_pieces_tile_the_text(length, spans):
     marks = [ClaimMark(span, at, Status.SUPPORTED) for at, span in enumerate(spans)]
     end, ended = 0, []
-    for piece in pieces("x" * length, marks):
+    for piece in (piece for part in parts("x" * length, marks) for piece in part):
         start, end = end, end + len(piece.text)
         ended += [number for number, _, _ in piece.ending]
         covered = any(span.start <= start and end <= span.end for span in spans)

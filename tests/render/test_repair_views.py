@@ -30,13 +30,13 @@ def repair() -> Repair:
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_both_texts_can_be_read_off_a_difference(before: str, after: str) -> None:
     pieces = difference(before, after)
-    assert "".join(piece["text"] for piece in pieces if piece["kind"] != INSERTED) == before
-    assert "".join(piece["text"] for piece in pieces if piece["kind"] != DELETED) == after
+    assert "".join(piece.text for piece in pieces if piece.kind != INSERTED) == before
+    assert "".join(piece.text for piece in pieces if piece.kind != DELETED) == after
 
 
 def test_words_are_not_torn() -> None:
     pieces = difference("It cost 7 million marks.", "It cost five thousand marks.")
-    assert [(piece["kind"], piece["text"]) for piece in pieces if piece["kind"] != "same"] == [
+    assert [(piece.kind, piece.text) for piece in pieces if piece.kind != "same"] == [
         ("deleted", "7 million"),
         ("inserted", "five thousand"),
     ]
@@ -44,10 +44,10 @@ def test_words_are_not_torn() -> None:
 
 def test_the_pieces_of_a_repair(repair: Repair) -> None:
     view = repair_view(repair)
-    assert "".join(piece["text"] for piece in view["before"]) == RESPONSE
-    after = "".join(piece["text"] for piece in view["after"])
+    assert "".join(piece.text for piece in view["pieces"] if piece.kind != INSERTED) == RESPONSE
+    after = "".join(piece.text for piece in view["pieces"] if piece.kind != DELETED)
     assert after.split() == (repair.text or "").split()
-    assert [piece["kind"] for piece in view["pieces"]].count(DELETED) == 2
+    assert [piece.kind for piece in view["pieces"]].count(DELETED) == 2
     assert [change["action"] for change in view["changes"]] == ["changed", "removed"]
 
 

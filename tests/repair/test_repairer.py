@@ -276,14 +276,6 @@ def test_a_sentence_about_a_removed_one_goes_too(detector: Detector) -> None:
     assert repair.changes[1].why == "it refers to a sentence that was removed"
 
 
-def test_a_name_replaces_pronouns_after_a_removal(detector: Detector) -> None:
-    source = "Anna Holm was born in Oslo. Anna Holm designed the bridge."
-    response = "Anna Holm killed volcanic zebras daily. She designed the bridge."
-    repair = detector.repair(source, response)
-    assert repair.text == "Anna Holm designed the bridge."
-    assert repair.changes[1].method is Method.NAME
-
-
 def test_paper_method_is_refused() -> None:
     detector = Detector.paper(SentenceExtractor(), OverlapVerifier())
     with pytest.raises(ConfigurationError, match="a repair needs every sentence judged"):

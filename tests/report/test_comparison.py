@@ -86,7 +86,7 @@ def test_the_views_show_both_sides_and_escape_them() -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt; costs six euros." in page
     assert "No matching sentence in A." in page
     view = comparison_view(compared)
-    assert [side["verdict"] for side in view["sides"]] == ["hallucinated", "faithful"]
+    assert [side.verdict for _, side in view["sides"]] == ["hallucinated", "faithful"]
     text = comparison_terminal(compare(report(A), report(B)), width=80, color=False)
     assert text.startswith("The source backs B better; 3 claims differ.")
     assert "Only in A" in text

@@ -95,7 +95,7 @@ class LocalService(Reachable):
     supervisor: WorkerSupervisor
 
     def worker(self) -> int:
-        pid = self.supervisor.pid
+        pid = self.supervisor._process.pid
         assert pid is not None
         return pid
 

@@ -8,7 +8,6 @@ have the form of OpenAI or Anthropic, or just a role and a text.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from halldetect.preparation import Prepared
 from halldetect.reading.assertions import no_assertion
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document, Span, UncheckedPart
-from halldetect.reading.overlap import content_keys
+from halldetect.reading.overlap import WordIndex
 from halldetect.reading.sentences import sentences
 from halldetect.report import (
     ClaimReport,
@@ -225,7 +224,10 @@ class _Before:
         place = self.values.find(kind, value)
         if place is None:
             reason = f"invented: this {kind} occurs in nothing before the call"
-            return _invented(claim, str(value), reason)
+            error = ErrorReport(ErrorKind.INVENTED, str(value), "")
+            return replace(
+                claim, status=Status.UNSUPPORTED, support=0.0, reason=reason, error=error
+            )
         document, found = place
         return replace(claim, proof=Evidence(found.cut(self.texts[document]), document, found))
 
@@ -242,12 +244,6 @@ class Turn:
     end: int
     values: tuple[ClaimReport, ...]
     before: _Before
-
-
-def _invented(claim: ClaimReport, words: str, reason: str) -> ClaimReport:
-    error = ErrorReport(ErrorKind.INVENTED, words, "")
-    claim = replace(claim, status=Status.UNSUPPORTED, support=0.0, reason=reason, proof=None)
-    return replace(claim, error=error)
 
 
 def read_turns(
@@ -291,7 +287,7 @@ def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
             unchecked.append(UncheckedPart(own, claim.span, reason, False))
     documents = [*prepared.documents]
     if len(documents) > _READ_WHOLE:
-        read = {*turn.before.given, *_nearest(claims, turn.before.texts)}
+        read = {*turn.before.given, *_nearest(claims, documents)}
         documents = [
             document if at in read else Document(document.text, ())
             for at, document in enumerate(documents)
@@ -307,17 +303,14 @@ def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
     )  # fmt: skip
 
 
-def _nearest(claims: Sequence[Claim], texts: Sequence[str]) -> set[int]:
-    """Return the few texts that have most of the words of each claim; rare words count more."""
-    keys = [content_keys(text) for text in texts]
+def _nearest(claims: Sequence[Claim], documents: Sequence[Document]) -> set[int]:
+    """Return the few documents that have most of the words of each claim."""
+    index = WordIndex(documents)
+    whole = [(at, Span(0, len(item.text))) for at, item in enumerate(documents)]
     found: set[int] = set()
     for claim in claims:
-        shares = [0.0] * len(texts)
-        for key in content_keys(f"{claim.text} {claim.read_as or ''}"):
-            having = [at for at, known in enumerate(keys) if key in known]
-            for at in having:
-                shares[at] += math.log1p(len(texts) / len(having))
-        found.update(sorted(range(len(texts)), key=lambda at: (shares[at], at))[-_NEAREST:])
+        shares = index.shares(f"{claim.text} {claim.read_as or ''}", whole)
+        found.update(sorted(range(len(whole)), key=lambda at: (shares[at], at))[-_NEAREST:])
     return found
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from threading import Lock
 from typing import Any
 
 from halldetect.detector import Detector, default_detector
-from halldetect.errors import ConfigurationError, HallDetectError
+from halldetect.errors import ConfigurationError, HallDetectError, name_advice
 from halldetect.inputs import SourceDocument
 from halldetect.render.passages import Passages
 from halldetect.report import Report, Verdict
@@ -122,9 +121,7 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """
     if isinstance(value, str) and value in allowed:
         return value
-    near = get_close_matches(str(value), allowed, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ConfigurationError(f"{name} is one of {', '.join(allowed)}, not {value!r}{hint}")
+    raise ConfigurationError(f"{name} cannot be {value!r}: {name_advice(str(value), allowed)}")
 
 
 def metadata(report: Report) -> dict[str, Any]:
@@ -140,7 +137,7 @@ def metadata(report: Report) -> dict[str, Any]:
                 "status": claim.status.value,
                 "support": claim.support,
                 "span": None if claim.span is None else [claim.span.start, claim.span.end],
-                "passage": passages.quote(claim, _MAX_PASSAGE) or None,
+                "passage": passages.show(0, claim, _MAX_PASSAGE).quote or None,
                 "wrong": plain(claim.wrong),
             }
             for claim in report.claims

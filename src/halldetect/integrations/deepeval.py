@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from deepeval.metrics import BaseMetric
@@ -27,30 +28,22 @@ class GroundednessMetric(BaseMetric):
 
     def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
         """Check a test case; return its score, or None if it could not be checked."""
-        return self._take(self._checker.check(*_texts(test_case)))
+        source = test_case.retrieval_context or test_case.context
+        self.report = self._checker.check(source, test_case.actual_output, test_case.input)
+        self.score, self.reason = faithfulness(self.report), str(self.report)
+        self.error = self.reason if self.score is None else None
+        self.success = self.score is not None and self.score > self.threshold
+        return self.score
 
     async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
         """Check a test case as `measure` does."""
-        return self._take(await self._checker.check_async(*_texts(test_case)))
+        return await asyncio.to_thread(self.measure, test_case)
 
     def is_successful(self) -> bool:
         """Return True if the last test case is faithful."""
-        self.success = bool(self.score is not None and self.score > self.threshold)
-        return self.success
+        return bool(self.success)
 
     @property
     def __name__(self) -> str:
         """Return the name for DeepEval's tables."""
         return "HallDetect groundedness"
-
-    def _take(self, report: Report) -> float | None:
-        self.report = report
-        self.score = faithfulness(report)
-        self.reason = str(report)
-        self.error = self.reason if self.score is None else None
-        self.is_successful()
-        return self.score
-
-
-def _texts(case: LLMTestCase) -> tuple[object, object, object]:
-    return case.retrieval_context or case.context, case.actual_output, case.input

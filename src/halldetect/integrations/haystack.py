@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component, default_to_dict
 
 from halldetect.config import Configuration
 from halldetect.detector import Detector
@@ -19,23 +19,18 @@ class GroundednessEvaluator:
     It can be saved with a pipeline, except if its detector uses models passed in as objects.
     """
 
-    def __init__(self, detector: Detector | None = None) -> None:
+    def __init__(
+        self, detector: Detector | None = None, configuration: dict[str, Any] | None = None
+    ) -> None:
+        """Take a detector, or the saved configuration of one."""
+        if configuration is not None:
+            detector = Detector(config=Configuration.from_dict(configuration))
         self._checker = Checker(detector)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the component in the form that Haystack saves."""
         options = self._checker.detector.configuration.to_dict()
         return dict(default_to_dict(self, configuration=options))
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> GroundednessEvaluator:
-        """Return the component that `to_dict` described."""
-        options = data.get("init_parameters", {}).pop("configuration", None)
-        if options is not None:
-            config = Configuration.from_dict(options)
-            data["init_parameters"]["detector"] = Detector(config=config)
-        made: GroundednessEvaluator = default_from_dict(cls, data)
-        return made
 
     @component.output_types(
         score=float | None, individual_scores=list[float | None], results=list[dict[str, Any]]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableLambda
 
 from halldetect.detector import Detector
 from halldetect.inputs import ASSERTS_NOTHING
@@ -18,7 +18,7 @@ OnFail = Literal["annotate", "raise", "replace"]
 ExitBehavior = Literal["error", "replace"]
 
 
-class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
+class GroundedAnswer(RunnableLambda[Mapping[str, Any], dict[str, Any]]):
     """Checks the answer of a chain against its context: `chain | GroundedAnswer()`.
 
     The input is a mapping. The output adds the report under `grounded`.
@@ -41,32 +41,16 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
         replacement: str = REPLACEMENT,
         detector: Detector | None = None,
     ) -> None:
+        super().__init__(self._checked, name="GroundedAnswer")
         self._keys = (context, answer, question)
         self._on_fail = one_of("on_fail", on_fail, get_args(OnFail))
         self._replacement = replacement
         self._checker = Checker(detector)
 
-    def invoke(
-        self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> dict[str, Any]:
-        """Check the answer in a mapping."""
-        made = self._call_with_config(self._checked, input, config, **kwargs)
-        return cast(dict[str, Any], made)
-
-    async def ainvoke(
-        self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> dict[str, Any]:
-        """Check the answer as `invoke` does."""
-
-        async def checked(values: Mapping[str, Any]) -> dict[str, Any]:
-            return await asyncio.to_thread(self._checked, values)
-
-        made = await self._acall_with_config(checked, input, config, **kwargs)
-        return cast(dict[str, Any], made)
-
     def _checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
         context, answer, question = self._keys
-        text = _text(values.get(answer))
+        said = values.get(answer)
+        text = getattr(said, "text", said)  # of a message
         report = self._checker.check(values.get(context), text, values.get(question))
         result = {**values, "grounded": report}
         if not report.ok and self._on_fail == "raise":
@@ -119,8 +103,3 @@ def _plain(message: Any) -> dict[str, Any]:
     """Return a message as `check_conversation` takes it."""
     names = ("content", "tool_calls", "tool_call_id", "name", "status")
     return {"role": message.type, **{name: getattr(message, name, None) for name in names}}
-
-
-def _text(answer: Any) -> Any:
-    text = getattr(answer, "text", answer)
-    return str(text() if callable(text) and not isinstance(text, str) else text or "")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry import metrics
 from opentelemetry._logs import LogRecord, SeverityNumber, get_logger
-from opentelemetry.context import Context, get_current
+from opentelemetry.context import Context
 
 from halldetect import __version__
 from halldetect.integrations.checker import faithfulness
@@ -59,7 +59,7 @@ def emit(
         elif value is not None:
             attributes["gen_ai.evaluation.score.value"] = value
         record = LogRecord(
-            context=get_current() if context is None else context,
+            context=context,
             event_name=EVENT,
             severity_number=SeverityNumber.WARN if unchecked else SeverityNumber.INFO,
             attributes=attributes,

@@ -5,9 +5,9 @@
 
 The fixture and `assert_grounded` raise AssertionError for a response that is not faithful or
 could not be checked, with the claims and passages in the message, and return the report
-otherwise. Verdicts are cached between runs; the command line options are in `pytest --help`.
-pytest loads this module in every run of an environment that has halldetect, so it imports
-nothing heavy before the first check.
+otherwise. Verdicts are kept in pytest's cache, which `--cache-clear` empties. pytest loads this
+module in every run of an environment that has halldetect, so it imports nothing heavy before the
+first check.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from halldetect.report import Report
 
 MARKER = "halldetect"
-_MARKER_HELP = "(threshold=0.5): checks answers against sources; the fixture `grounded` adds it"
+_MARKER_HELP = ": checks answers against sources; the fixture `grounded` adds it"
 
 
 def assert_grounded(
@@ -49,12 +49,6 @@ class Grounded:
 
     def __init__(self, node: Any, detector: Detector, cache: ReportCache) -> None:
         self._node, self._detector, self._cache = node, detector, cache
-        marker = node.get_closest_marker(MARKER)
-        if marker and marker.kwargs.keys() - {"threshold"}:
-            raise pytest.UsageError(f"the marker {MARKER} takes threshold, not {marker.kwargs}")
-        self._threshold = marker.kwargs.get("threshold") if marker else None
-        if self._threshold is None:
-            self._threshold = node.config.getoption("--halldetect-threshold")
 
     def __call__(
         self,
@@ -74,9 +68,9 @@ class Grounded:
         report = known or self._detector.check(source, response, question=question)
         if known is None:
             self._cache.put({key: report})
-        wanted = self._threshold if threshold is None else threshold
-        if wanted is not None:
-            report = report.rethreshold(wanted)
+        if threshold is None:
+            threshold = self._node.config.getoption("--halldetect-threshold")
+        report = report if threshold is None else report.rethreshold(threshold)
         score = "" if report.score is None else f"{report.score:.6f}"
         self._node.user_properties += [
             ("halldetect_verdict", report.verdict.value),
@@ -93,7 +87,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--halldetect-verifier", metavar="NAME", help=verifier)
     threshold = "fail at this score or above (default: 0.5)"
     add("--halldetect-threshold", type=float, metavar="T", help=threshold)
-    add("--halldetect-no-cache", action="store_true", help="check again what did not change")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -125,8 +118,6 @@ def _halldetect_cache(
     from halldetect.batch.local import run_settings
 
     store = getattr(pytestconfig, "cache", None)
-    if pytestconfig.getoption("--halldetect-no-cache"):
-        store = None
     folder = None if store is None else store.mkdir("halldetect")
     with closing(ReportCache(folder, run_settings(halldetect_detector))) as cache:
         yield cache

@@ -22,6 +22,7 @@ from halldetect.knowledge.readers import IndexDocument, SourceFile, read_documen
 # Passages per transaction: fewer cost time, more cost memory and are lost in a crash.
 COMMIT_PASSAGES = 5_000
 CHANGES = ("added", "updated", "unchanged", "removed")
+_DELETE = "DELETE FROM documents WHERE id = ?"  # its passages are deleted with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +101,9 @@ class _Build:
 
     def record(self, **facts: str) -> None:
         """Record facts about the index."""
-        for name, value in facts.items():
-            self._index.execute("DELETE FROM meta WHERE name = ?", (name,))
-            self._index.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
+        keep = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        for fact in facts.items():
+            self._index.execute(f"INSERT INTO meta VALUES (?, ?) {keep}", fact)
 
     def add(self, document: IndexDocument) -> None:
         """Add a document, replace a changed one, or keep an unchanged one."""
@@ -117,7 +118,7 @@ class _Build:
                 self._index.execute(update, (self._run, key))
                 self._count("unchanged", 1)
                 return
-            self._index.delete(key)
+            self._index.execute(_DELETE, (key,))
             change = "updated"
         ((key,),) = self._index.execute(
             "INSERT INTO documents (name, title, digest, run) VALUES (?, ?, ?, ?) RETURNING id",
@@ -135,7 +136,7 @@ class _Build:
         query = "SELECT id FROM documents WHERE run < ? LIMIT 1000"
         while gone := list(self._index.execute(query, (self._run,))):
             for (key,) in gone:
-                self._index.delete(key)
+                self._index.execute(_DELETE, (key,))
                 self._count("removed", 1)
 
     def _count(self, change: str, work: int) -> None:
@@ -148,7 +149,6 @@ class _Build:
 
     def finish(self, skipped: tuple[str, ...]) -> BuildSummary:
         """Record totals and digest, and mark the index as complete."""
-        self._index.complete()
         digest = hashlib.sha256()
         for name, value in self._index.execute("SELECT name, digest FROM documents ORDER BY name"):
             digest.update(f"{name}\x00{bytes(value).hex()}\n".encode())

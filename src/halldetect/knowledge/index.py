@@ -11,7 +11,7 @@ import math
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -77,7 +77,6 @@ CREATE TABLE passages (
     words tsvector GENERATED ALWAYS AS (to_tsvector('english', title || ' ' || text)) STORED);
 CREATE INDEX passages_of ON passages (document);
 CREATE INDEX passages_with ON passages USING gin (words);
-CREATE TABLE words (word text PRIMARY KEY, passages integer NOT NULL);
 INSERT INTO meta VALUES ('state', 'building'), ('run', '0'), ('version', '{VERSION}');
 """
 _INSERT = 'INSERT INTO passages (document, "start", "end", title, text) VALUES (?, ?, ?, ?, ?)'
@@ -94,6 +93,7 @@ class KnowledgeIndex:
     """
 
     _placeholder = "?"
+    _having = "SELECT 1 FROM passage_words WHERE passage_words MATCH ?"
 
     def __init__(self, path: Path | str, *, writing: bool = False) -> None:
         self.location, self.name = repr(str(path)), Path(path).name
@@ -181,13 +181,6 @@ class KnowledgeIndex:
         query = _INSERT.replace("?", self._placeholder)
         self._connection.cursor().executemany(query, passages)
 
-    def delete(self, document: int) -> None:
-        """Remove a document with its passages."""
-        self.execute("DELETE FROM documents WHERE id = ?", (document,))
-
-    def complete(self) -> None:
-        """Do nothing: the full-text index is always complete."""
-
     def close(self) -> None:
         """Close the database; uncommitted changes are undone."""
         if (connection := getattr(self, "_connection", None)) is not None:
@@ -229,23 +222,23 @@ class KnowledgeIndex:
 
     def _best(self, claim: str, limit: int) -> Any:
         """Return text, document, start, end and title of the best passages for a claim."""
-        spoken = [word.norm for word in words(claim) if word.norm not in FUNCTION_WORDS]
-        terms = dict.fromkeys(term for norm in spoken for term in _TERM.findall(norm))
         # Counting stops where a word is too common anyway.
-        count = (
-            "SELECT count(*) FROM (SELECT 1 FROM passage_words WHERE passage_words MATCH ?"
-            f" LIMIT {MAX_RANKED + 1})"
-        )
-        counts = {term: self.execute(count, (f'"{term}"',)).fetchone()[0] for term in terms}
-        chosen = rarest(counts)
-        if not chosen:
-            return ()
-        query = " OR ".join(f'"{term}"' for term in chosen)
+        count = f"SELECT count(*) FROM ({self._having} LIMIT {MAX_RANKED + 1}) AS found"
+        terms = dict.fromkeys(self._terms(claim))
+        chosen = rarest({term: self.execute(count, (term,)).fetchone()[0] for term in terms})
+        return self._ranked(chosen, limit) if chosen else ()
+
+    def _terms(self, claim: str) -> Iterable[str]:
+        """Return the words of a claim, each as a query."""
+        spoken = [word.norm for word in words(claim) if word.norm not in FUNCTION_WORDS]
+        return (f'"{term}"' for norm in spoken for term in _TERM.findall(norm))
+
+    def _ranked(self, terms: Mapping[str, int], limit: int) -> Any:
         # Choose the best ones before reading their texts.
         return self.execute(
             "WITH best AS (SELECT rowid AS id, -bm25(passage_words) AS score FROM passage_words"
             f" WHERE passage_words MATCH ? ORDER BY score DESC, id LIMIT ?) {_TEXTS_OF_BEST}",
-            (query, limit),
+            (" OR ".join(terms), limit),
         )
 
 
@@ -256,6 +249,7 @@ class PostgresIndex(KnowledgeIndex):
     """
 
     _placeholder = "%s"
+    _having = "SELECT 1 FROM passages WHERE words @@ ?::tsquery"
 
     def __init__(self, url: str, *, writing: bool = False) -> None:
         parts = urlsplit(url)
@@ -320,34 +314,20 @@ class PostgresIndex(KnowledgeIndex):
         """Make the changes so far permanent."""
         self._connection.commit()
 
-    def complete(self) -> None:
-        """Count the passages that contain each word."""
-        self.execute("DELETE FROM words")
-        self.execute(
-            "INSERT INTO words SELECT word, ndoc FROM ts_stat('SELECT words FROM passages')"
-        )
-
-    def _best(self, claim: str, limit: int) -> Any:
+    def _terms(self, claim: str) -> Iterable[str]:
         if self._connection.closed:  # the server may be back
             self._connect()
-        rows = self.execute(
-            "SELECT word, passages FROM words"
-            " WHERE word = ANY (tsvector_to_array(to_tsvector('english', ?))) ORDER BY 1",
-            (claim.replace("\x00", " "),),
-        )
-        chosen = {  # each word quoted as a query
-            "'{}'".format(word.replace("\\", "\\\\").replace("'", "''")): math.log(
-                1.0 + self.passages / count
-            )
-            for word, count in rarest(dict(rows)).items()
-        }
-        if not chosen:
-            return ()
+        lexemes = "SELECT unnest(tsvector_to_array(to_tsvector('english', ?)))"
+        for (word,) in self.execute(lexemes, (claim.replace("\x00", " "),)):
+            yield "'{}'".format(word.replace("\\", "\\\\").replace("'", "''"))
+
+    def _ranked(self, terms: Mapping[str, int], limit: int) -> Any:
+        rarity = [math.log(1.0 + self.passages / count) for count in terms.values()]
         return self.execute(
             "WITH best AS (SELECT id, (SELECT sum(w.rarity) FROM unnest(?::text[], ?::float8[])"
             " AS w(query, rarity) WHERE words @@ w.query::tsquery) AS score FROM passages"
             f" WHERE words @@ ?::tsquery ORDER BY score DESC, id LIMIT ?) {_TEXTS_OF_BEST}",
-            (list(chosen), list(chosen.values()), " | ".join(chosen), limit),
+            (list(terms), rarity, " | ".join(terms), limit),
         )
 
 

@@ -19,25 +19,8 @@ from halldetect.errors import MissingExtra
 from halldetect.reading.document import Span
 from halldetect.render.html_page import COMMON, PALETTE, asset, html_fragment, html_page
 from halldetect.render.passages import Passages, ShownClaim, shown_claims
-from halldetect.render.phrases import (
-    STATE_MEANING,
-    STATE_SYMBOL,
-    STATES,
-    VERDICT_SYMBOL,
-    citation_line,
-    document_name,
-    facts,
-    head_lines,
-    missing_lines,
-    number,
-    one_line,
-    paper_line,
-    score_line,
-    summary,
-    unchecked_lines,
-    wrong_line,
-)
-from halldetect.render.text_pieces import ClaimMark, Piece, WordMark, claim_pieces, parts, pieces
+from halldetect.render.phrases import VERDICT_SYMBOL, document_name, one_line, wrong_line
+from halldetect.render.text_pieces import ClaimMark, Piece, WordMark, parts
 from halldetect.report import MessageReport, Report
 
 # The page of the service uses the same files.
@@ -69,14 +52,8 @@ class CheckRecord:
 
 def html(report: Report, record: CheckRecord | None = None) -> str:
     """Return the whole report as one self-contained page; `record` is for its static sheet."""
-    passages = Passages(report)
-    return _page(
-        report,
-        record or CheckRecord(),
-        "".join(map(asset, STYLES)),
-        passages,
-        view(report, passages),
-    )
+    passages, style = Passages(report), "".join(map(asset, STYLES))
+    return _page(report, record, style, passages, view(report, passages))
 
 
 def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
@@ -84,7 +61,7 @@ def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
     weasyprint = load_weasyprint()
     # Paper is always light, and WeasyPrint does not implement light-dark().
     style = _LIGHT_COLOUR.sub(r"\1", "".join(map(asset, STYLES)))
-    page = _page(report, record or CheckRecord(), style, Passages(report))
+    page = _page(report, record, style, Passages(report))
     made: bytes = weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf()
     return made
 
@@ -106,26 +83,15 @@ def _refuse(url: str, *_: Any, **__: Any) -> Any:
 def view(report: Report, passages: Passages | None = None) -> str:
     """Return the view of a report that `report.js` works on, as a part of a page."""
     items = shown_claims(report, _MAX_PASSAGE, passages)
-    counts = Counter(claim.status for claim in report.claims)
     return html_fragment(
         "report_view.html.jinja",
         report=report,
-        symbol=VERDICT_SYMBOL[report.verdict],
-        summary=summary(report),
-        lines=list(filter(None, (score_line(report), citation_line(report), paper_line(report)))),
-        chips=[(state, STATE_SYMBOL[state], counts[state]) for state in STATES if counts[state]],
-        claims=list(map(claim_row, items)),
+        counts=Counter(claim.status for claim in report.claims),
+        claims=items,
         messages=list(map(partial(_message, report, items), report.messages)),
         shown=_SHOWN_CARDS,
         response=list(parts(report.response, *_response_marks(report))),
-        documents=[
-            (document_name(report, place), len(text), list(parts(text, marks)))
-            for place, (text, marks) in enumerate(
-                zip(report.documents, _source_marks(report, items), strict=True)
-            )
-        ],
-        unchecked=[*unchecked_lines(report), *missing_lines(report)],
-        facts=facts(report),
+        documents=_documents(report, items),
     )
 
 
@@ -153,41 +119,22 @@ def _message(report: Report, items: Sequence[ShownClaim], message: MessageReport
             if start <= span.start and span.end <= place.end
         ]
         numbers = {mark.number for mark in marks}
-        claims += [claim_row(item) for item in items if item.number in numbers]
+        claims += [item for item in items if item.number in numbers]
         texts.append((kind, list(parts(text, marks, words))))
     symbol = VERDICT_SYMBOL[message.verdict] if message.verdict else ""
     fields = {"verdict": message.verdict, "symbol": symbol, "reason": message.reason}
     return {"role": "assistant", "texts": texts, "claims": claims, **fields}
 
 
-def claim_row(item: ShownClaim) -> dict[str, Any]:
-    """Return a claim with its passage, as tables of claims print it."""
-    claim, span = item.claim, item.span
-    reasons = [one_line(text) for text in (claim.reason, claim.span_reason) if text]
-    return {
-        "number": item.number,
-        "status": claim.status.value,
-        "symbol": STATE_SYMBOL[claim.status],
-        "kind": "" if claim.error is None else str(claim.error.kind),
-        "text": claim.text,
-        "pieces": claim_pieces(claim),
-        "support": number(claim.support),
-        "meaning": STATE_MEANING[claim.status],
-        "remarks": [*reasons, *item.remarks],
-        "label": item.label,
-        "name": item.name,
-        "place": "" if span is None else f"{item.name}, characters {span.start}–{span.end}",
-        "quote": item.quote,
-    }
-
-
 def _page(
-    report: Report, record: CheckRecord, style: str, passages: Passages, live: str = ""
+    report: Report, record: CheckRecord | None, style: str, passages: Passages, live: str = ""
 ) -> str:
+    record = record or CheckRecord()
     items = shown_claims(report, MAX_QUOTE, passages)
     checked_at = ""
     if record.checked_at is not None:
         checked_at = f"{record.checked_at.astimezone(UTC):%d %B %Y, %H:%M} UTC".lstrip("0")
+    fits = sum(map(len, report.documents)) <= _MAX_SOURCE
     return html_page(
         "halldetect.render",
         "report.html.jinja",
@@ -197,16 +144,11 @@ def _page(
         live=live,
         report=report,
         record=record,
-        symbol=VERDICT_SYMBOL[report.verdict],
-        summary=summary(report),
-        lines=head_lines(report),
-        unchecked=unchecked_lines(report),
         checked_at=checked_at,
         texts=_identities(report, record),
-        response=pieces(report.response, *_response_marks(report)),
-        documents=_documents(report, items),
-        claims=list(map(claim_row, items)),
-        facts=facts(report),
+        response=parts(report.response, *_response_marks(report)),
+        documents=_documents(report, items) if fits else [],
+        claims=items,
     )
 
 
@@ -220,13 +162,17 @@ def _identities(report: Report, record: CheckRecord) -> Iterator[tuple[str, str,
         yield role, name, len(text), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _documents(report: Report, items: Iterable[ShownClaim]) -> list[tuple[str, list[Piece]]]:
-    """Return the name and pieces of each document; empty if they are too long to print."""
-    if sum(map(len, report.documents)) > _MAX_SOURCE:
-        return []
+def _documents(
+    report: Report, items: Iterable[ShownClaim]
+) -> list[tuple[str, int, list[list[Piece]]]]:
+    """Return name, length and parts of each document, with the passages of the claims."""
+    marks: list[list[ClaimMark]] = [[] for _ in report.documents]
+    for item in items:
+        if item.span is not None:
+            marks[item.document].append(ClaimMark(item.span, item.number, item.claim.status))
     return [
-        (document_name(report, place), pieces(report.documents[place], marks))
-        for place, marks in enumerate(_source_marks(report, items))
+        (document_name(report, place), len(text), list(parts(text, marks[place])))
+        for place, text in enumerate(report.documents)
     ]
 
 
@@ -237,12 +183,3 @@ def _response_marks(report: Report) -> tuple[list[ClaimMark], list[WordMark]]:
         [ClaimMark(claim.span, at, claim.status) for at, claim in claims if claim.span],
         [(item.span, wrong_line(item, named=False)) for item in words if item.span],
     )
-
-
-def _source_marks(report: Report, items: Iterable[ShownClaim]) -> list[list[ClaimMark]]:
-    """Return the passages of the claims by document."""
-    marks: list[list[ClaimMark]] = [[] for _ in report.documents]
-    for item in items:
-        if item.span is not None:
-            marks[item.document].append(ClaimMark(item.span, item.number, item.claim.status))
-    return marks

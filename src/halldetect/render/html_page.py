@@ -12,7 +12,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from halldetect.render.phrases import visible
+from halldetect.render import phrases
+from halldetect.render.text_pieces import claim_pieces
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -69,15 +70,18 @@ def html_fragment(template: str, **values: Any) -> str:
 def _environment(package: str) -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("halldetect.render")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=lambda value: visible(value) if type(value) is str else value,  # not of markup
+        # Markup has a type of its own.
+        finalize=lambda value: phrases.visible(value) if type(value) is str else value,
     )
+    environment.globals |= {"phrases": phrases, "claim_pieces": claim_pieces}
+    return environment
 
 
 def _digest(text: str) -> str:

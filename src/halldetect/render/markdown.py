@@ -66,8 +66,7 @@ def _claim(item: ShownClaim) -> list[str]:
     if item.why:
         parts.append(f"Why: {escape(item.why)}")
     if item.span is not None:
-        where = f"({escape(item.name)}, characters {item.span.start}–{item.span.end})"
-        parts.append(f"{item.label}:\n\n> “{escape(item.quote)}”\n>\n> {where}")
+        parts.append(f"{item.label}:\n\n> “{escape(item.quote)}”\n>\n> ({escape(item.place)})")
     if item.remarks:
         parts.append("\n".join(f"- {escape(line)}" for line in item.remarks))
     return parts

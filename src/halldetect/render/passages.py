@@ -45,6 +45,11 @@ class ShownClaim:
     quote: str = ""
     remarks: Sequence[str] = ()
 
+    @property
+    def place(self) -> str:
+        """The document and the place of the passage in it."""
+        return f"{self.name}, characters {self.span.start}–{self.span.end}" if self.span else ""
+
 
 class Passages:
     """Finds the passage of each claim of a report; every view uses it."""
@@ -78,16 +83,13 @@ class Passages:
         shares = self._index.shares(claim.text, [(evidence.document, span) for span in inside])
         return inside[shares.index(max(shares))]
 
-    def quote(self, claim: ClaimReport, limit: int) -> str:
-        """Return the passage as it is read, shortened around the words of the claim.
-
-        A table row has its headers, a record the names of its values; the punctuation of Markdown
-        is left out. The result has about `limit` characters; it is empty without a passage.
-        """
-        return self.show(0, claim, limit).quote
-
     def show(self, number: int, claim: ClaimReport, limit: int) -> ShownClaim:
-        """Return a claim for a view; `number` counts from 1, `limit` is that of `quote`."""
+        """Return a claim for a view; `number` counts from 1.
+
+        The passage is quoted as it is read: a table row has its headers, a record the names of its
+        values, and the punctuation of Markdown is left out. The quotation has about `limit`
+        characters around the words of the claim.
+        """
         report, proof, span = self._report, claim.proof, self.span(claim)
         meaning, reason = STATE_MEANING[claim.status], one_line(claim.reason or "")
         if proof is None or span is None:
@@ -129,7 +131,7 @@ class Passages:
 
 
 def shown_claims(report: Report, limit: int, passages: Passages | None = None) -> list[ShownClaim]:
-    """Return the claims of a report for a view, the most urgent first; `limit` as for `quote`."""
+    """Return the claims of a report for a view, the most urgent first; `limit` as for `show`."""
     passages = passages or Passages(report)
     return [passages.show(number, claim, limit) for number, claim in numbered(report)]
 

@@ -59,7 +59,7 @@ def numbered(report: Report) -> list[tuple[int, ClaimReport]]:
 
 def explanations(claim: ClaimReport) -> list[str]:
     """Return the explanations of a claim: its reading, its error and its citations."""
-    lines = []
+    lines = [] if claim.span_reason is None else [one_line(claim.span_reason)]
     if claim.read_as is not None:
         lines.append(f"Read as “{one_line(claim.read_as)}”")
     named = ""

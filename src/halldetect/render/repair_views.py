@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, NamedTuple
 
 from halldetect.render.html_page import asset, html_fragment, html_page, shared_style
 from halldetect.render.passages import shorten
 from halldetect.render.phrases import document_name, one_line, visible
-from halldetect.render.terminal import new_console, printed, wants_color
+from halldetect.render.terminal import new_console, printed
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair
 from halldetect.report import Status
 
@@ -28,11 +28,14 @@ _SUPPORTED = "The source supports the response as it is."
 _HOW = {
     Method.REPLACE: "words of the source were put in",
     Method.SHORTEN: "a part was left out",
-    Method.NAME: "a name was put for a pronoun",
 }
 
 
-Piece = dict[str, str]  # its kind, SAME, DELETED or INSERTED, and its text
+class Piece(NamedTuple):
+    """A run of words, SAME, DELETED or INSERTED."""
+
+    kind: str
+    text: str
 
 
 def difference(before: str, after: str) -> list[Piece]:
@@ -43,13 +46,9 @@ def difference(before: str, after: str) -> list[Piece]:
     pieces = []
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         same = tag == "equal"
-        pieces.append(_piece(SAME if same else DELETED, "".join(ours[i1:i2])))
-        pieces.append(_piece(INSERTED, "" if same else "".join(theirs[j1:j2])))
-    return [piece for piece in pieces if piece["text"]]
-
-
-def _piece(kind: str, text: str) -> Piece:
-    return {"kind": kind, "text": text}
+        pieces.append(Piece(SAME if same else DELETED, "".join(ours[i1:i2])))
+        pieces.append(Piece(INSERTED, "" if same else "".join(theirs[j1:j2])))
+    return [piece for piece in pieces if piece.text]
 
 
 def _pieces(repair: Repair) -> Iterator[Piece]:
@@ -57,22 +56,19 @@ def _pieces(repair: Repair) -> Iterator[Piece]:
     text = repair.original.response
     end = 0
     for change in repair.changes:
-        yield _piece(SAME, text[end : change.span.start])
+        yield Piece(SAME, text[end : change.span.start])
         end = change.span.end
         yield from difference(change.before, change.after or "")
-    yield _piece(SAME, text[end:])
+    yield Piece(SAME, text[end:])
 
 
 def repair_view(repair: Repair) -> dict[str, Any]:
     """Return the data of every view: a headline, both texts in pieces, and the changes."""
-    pieces = list(_pieces(repair)) if repair.changes else []
     return {
         "headline": _HEADLINE[repair.outcome].title(),
         "failed": repair.outcome is Outcome.FAILED,
         "summary": repair_summary(repair),
-        "pieces": pieces,
-        "before": [piece for piece in pieces if piece["kind"] != INSERTED],
-        "after": [piece for piece in pieces if piece["kind"] != DELETED],
+        "pieces": list(_pieces(repair)) if repair.changes else [],
         "changes": [
             {
                 "action": str(change.action),
@@ -116,8 +112,7 @@ def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | N
     """
     from rich.text import Text
 
-    view, colored = repair_view(repair), wants_color() if color is None else color
-    console = new_console(width, colored)
+    view, console = repair_view(repair), new_console(width, color)
     style = "bold red" if view["failed"] else "bold green"
     console.print(_HEADLINE[repair.outcome], style=style)
     console.print(f"  {view['summary']}")
@@ -126,9 +121,9 @@ def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | N
         shown = Text()
         marks = {SAME: "{}", DELETED: "[-{}-]", INSERTED: "{{+{}+}}"}
         styles = {SAME: "", DELETED: "red strike", INSERTED: "green underline"}
-        for piece in view["pieces"]:
-            kind, text = piece["kind"], visible(piece["text"])
-            shown.append(text if colored else marks[kind].format(text), styles[kind])
+        for kind, words in view["pieces"]:
+            text = visible(words)
+            shown.append(text if console.is_terminal else marks[kind].format(text), styles[kind])
         console.print(shown)
     for change in view["changes"]:
         console.print()

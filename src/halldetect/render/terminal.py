@@ -49,7 +49,7 @@ def terminal(report: Report, *, width: int | None = None, color: bool | None = N
     By default, `width` is that of the terminal, up to 100 columns, and there are colours if
     standard output is a terminal that shows them and NO_COLOR is not set.
     """
-    console = new_console(width, wants_color() if color is None else color)
+    console = new_console(width, color)
     _headline(console, report)
     room = console.width - _STATE_COLUMN
     for item in shown_claims(report, max(120, 2 * room)):
@@ -68,17 +68,18 @@ def printed(console: Console) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-def wants_color() -> bool:
+def _wants_color() -> bool:
     """Return True if standard output is a terminal that shows colours, and they are wanted."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def new_console(width: int | None, color: bool) -> Console:
-    """Return a console that writes into a string; `width` as for `terminal`."""
+def new_console(width: int | None, color: bool | None) -> Console:
+    """Return a console that writes into a string; the arguments are those of `terminal`."""
     from rich.console import Console
 
+    color = _wants_color() if color is None else color
     if width is None:
         width = min(shutil.get_terminal_size((88, 24)).columns, _MAX_WIDTH)
     return Console(

@@ -45,24 +45,23 @@ class Piece(NamedTuple):
     note: str = ""
 
 
-def pieces(text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()) -> list[Piece]:
-    """Cut a text wherever one of the marks, which may overlap, begins or ends."""
-    return [piece for part in parts(text, marks, wrong) for piece in part]
-
-
 def claim_pieces(claim: ClaimReport) -> list[Piece]:
     """Return the text of a claim with its wrong words marked."""
     found = [
         (re.search(re.escape(item.words), claim.text, re.IGNORECASE), wrong_line(item, named=False))
         for item in claim.wrong
     ]
-    return pieces(claim.text, (), [(Span(*place.span()), note) for place, note in found if place])
+    wrong = [(Span(*place.span()), note) for place, note in found if place]
+    return [piece for part in parts(claim.text, (), wrong) for piece in part]
 
 
 def parts(
     text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()
 ) -> Iterator[list[Piece]]:
-    """Yield the pieces of a text; those of a long text in several parts."""
+    """Cut a text wherever one of the marks, which may overlap, begins or ends.
+
+    Yields the pieces; those of a long text in several parts.
+    """
     cuts = [0, *_ends(text, _PART_CHARACTERS if len(text) > _LONG_TEXT else len(text))]
     notes: list[WordMark] = [(Span(0, 0), "")]
     for span, note in sorted(wrong, key=lambda mark: mark[0].start):

@@ -36,7 +36,6 @@ class Method(StrEnum):
 
     REPLACE = "replace"  # by words of the source
     SHORTEN = "shorten"
-    NAME = "name"  # for a pronoun that referred to a removed sentence
 
 
 @dataclass(frozen=True, slots=True)

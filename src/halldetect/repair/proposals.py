@@ -68,7 +68,7 @@ class Proposals:
         else:
             found = [
                 Proposal(item, fact, self._repeats(item, fact))
-                for fact in self._facts(text, CLOSEST)
+                for fact in self._facts(text)
                 for item in corrections(text, fact, self._usage)
             ]
         found.sort(key=lambda item: not item.one_fact)
@@ -77,11 +77,6 @@ class Proposals:
             Proposal(mark + item.text + citations, item.evidence, item.one_fact)
             for item in reversed(distinct.values())
         ]
-
-    def stated(self, sentence: str) -> list[Proposal]:
-        """Return a sentence with the fact that it repeats; none if it repeats no fact."""
-        facts = self._facts(sentence, AROUND)
-        return [Proposal(sentence, fact, True) for fact in facts if self._repeats(sentence, fact)]
 
     def _ranked(self, sentence: str) -> list[int]:
         shares = self._index.shares(sentence, self._spans)
@@ -98,9 +93,9 @@ class Proposals:
             chosen.append(at)
         return "\n".join(_text(*self._places[at]) for at in sorted(chosen))
 
-    def _facts(self, sentence: str, count: int) -> Iterator[str]:
+    def _facts(self, sentence: str) -> Iterator[str]:
         """Yield the facts closest to a sentence, with pronouns resolved."""
-        for place in self._ranked(sentence)[:count]:
+        for place in self._ranked(sentence)[:CLOSEST]:
             document, at = self._places[place]
             text = _text(document, at)
             if document.readings and document.readings[at] and "; " in text:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -129,7 +130,7 @@ class Repairer:
             for at in failing:
                 revision.sentences[at].remove()
             if not original.languages:
-                self._name_referents(revision, proposals)
+                _remove_referring(revision)
             revision.remove_introductions()
         return failed(report.reason or "the rest is not supported either")
 
@@ -179,24 +180,16 @@ class Repairer:
         judged = self._detector.judge(items) if items else []
         return {item: claim for item, (claim,) in zip(proposals, judged, strict=True)}
 
-    def _name_referents(self, revision: Revision, proposals: Proposals) -> None:
-        """Name the referent in a sentence that refers to a removed one, or remove it too."""
-        text = revision.response.text
-        for at, sentence in enumerate(revision.sentences[1:], 1):
-            before = revision.sentences[at - 1]
-            if sentence.after is None or before.after is not None:
-                continue
-            reading = readings([before.before, sentence.after])[1]
-            refers = reading is not None or _refers(sentence.after)
-            if not refers or "\n" in text[before.span.end : sentence.span.start]:
-                continue
-            sentence.why = "it refers to a sentence that was removed"
-            if reading is not None and reading.resolved and reading.text not in sentence.tried:
-                judged = self._judge(proposals.stated(reading.text))
-                if any(claim.status is Status.SUPPORTED for claim in judged.values()):
-                    sentence.change(reading.text, Method.NAME)
-                    continue
-            sentence.remove()
+
+def _remove_referring(revision: Revision) -> None:
+    """Remove the sentences that refer to a removed one."""
+    text = revision.response.text
+    for before, sentence in pairwise(revision.sentences):
+        if sentence.after is None or before.after is not None:
+            continue
+        refers = readings([before.before, sentence.after])[1] or _refers(sentence.after)
+        if refers and "\n" not in text[before.span.end : sentence.span.start]:
+            sentence.remove("it refers to a sentence that was removed")
 
 
 def _failing(revision: Revision, places: Sequence[Span | None], report: Report) -> list[int]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import zip_longest
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
-from halldetect.errors import ConfigurationError, InputError
+from halldetect.errors import ConfigurationError, InputError, name_advice
 from halldetect.inputs import ASSERTS_NOTHING, Source
 from halldetect.reading.sentences import sentences
 from halldetect.report import ClaimReport, Report
@@ -30,19 +30,12 @@ MAX_SENTENCE = 4000
 
 
 class OnFailure(StrEnum):
-    """The treatment of a sentence that the source does not support.
+    """The treatment of a sentence that the source does not support."""
 
-    Attributes:
-        PASS: Pass it on, marked as failed.
-        HOLD: Leave it out and continue.
-        REPAIR: Pass on the repaired sentence; leave it out if the repair fails.
-        STOP: Leave it out and end the stream.
-    """
-
-    PASS = "pass"
-    HOLD = "hold"
-    REPAIR = "repair"
-    STOP = "stop"
+    PASS = "pass"  # pass it on, marked as failed
+    HOLD = "hold"  # leave it out and continue
+    REPAIR = "repair"  # pass on the repaired sentence; leave it out if the repair fails
+    STOP = "stop"  # leave it out and end the stream
 
 
 class StreamAction(StrEnum):
@@ -79,40 +72,28 @@ class StreamedSentence:
     seconds: float = 0.0
 
 
-class SentenceChecks(Protocol):
-    """The methods of a detector that a stream needs."""
-
-    def check_part(self, *given: Any, **options: Any) -> Report:
-        """Check the sentences of a response from an offset on."""
-        ...
-
-    def repair(self, *given: Any, **options: Any) -> Repair:
-        """Repair a response."""
-        ...
-
-
 class StreamGuard:
     """Judges the sentences of a response while it is written; see `Detector.stream`.
 
-    `stopped` is True if the stream has ended because a sentence failed.
+    `check_part` and `repair` are those of a detector. `stopped` is True if the stream has ended
+    because a sentence failed.
     """
 
     def __init__(
         self,
-        detector: SentenceChecks,
+        check_part: Callable[..., Report],
+        repair: Callable[..., Repair],
         source: Source,
-        *,
         on_failure: OnFailure | str = OnFailure.HOLD,
         question: str | None = None,
     ) -> None:
         try:
             self._on_failure = OnFailure(on_failure)
         except ValueError:
-            known = ", ".join(OnFailure)
-            raise ConfigurationError(f"unknown action {on_failure!r}: use {known}") from None
-        self._detector = detector
-        self._source = source
-        self._question = question
+            advice = name_advice(str(on_failure), tuple(OnFailure))
+            raise ConfigurationError(f"unknown action {on_failure!r}: {advice}") from None
+        self._check_part, self._repair = check_part, repair
+        self._source, self._question = source, question
         self._shown = ""
         self._pending = ""
         self.stopped = False
@@ -130,12 +111,7 @@ class StreamGuard:
         """Take the end of the response; return the remaining sentences."""
         if self.stopped or not self._pending:
             return []
-        ends = [span.end for span in sentences(self._pending)]
-        outcomes = self._judged([*ends[:-1], len(self._pending)] if ends else [])
-        if self._pending and not self.stopped:  # white space only
-            outcomes.append(StreamedSentence(self._pending, self._pending, StreamAction.PASSED))
-            self._pending = ""
-        return outcomes
+        return self._judged(complete_sentences(self._pending, ended=True))
 
     def run(self, chunks: Iterable[str]) -> Iterator[StreamedSentence]:
         """Guard a whole stream; close it when the caller stops reading."""
@@ -191,8 +167,10 @@ class StreamGuard:
 
     def _check(self, sentence: str) -> tuple[tuple[ClaimReport, ...], str | None]:
         """Return the claims of a sentence in its context, and why it must not be passed on."""
+        if not sentence.strip():
+            return (), None
         context = context_of(self._shown)
-        report = self._detector.check_part(
+        report = self._check_part(
             self._source, context + sentence, len(context), question=self._question
         )
         if report.reason in ASSERTS_NOTHING:
@@ -206,7 +184,7 @@ class StreamGuard:
     def _repaired(self, sentence: str) -> str:
         """Return the repaired sentence; empty unless it is supported in its context."""
         body = sentence.lstrip()
-        repair = self._detector.repair(self._source, body, question=self._question)
+        repair = self._repair(self._source, body, question=self._question)
         text = sentence.removesuffix(body) + (repair.text or "")
         return text if text.strip() and self._check(text)[1] is None else ""
 
@@ -220,8 +198,8 @@ def context_of(shown: str) -> str:
     return context[spans[1].start :] if len(spans) > 1 else ""
 
 
-def complete_sentences(text: str) -> list[int]:
-    """Return the ends of the sentences that further text cannot change.
+def complete_sentences(text: str, *, ended: bool = False) -> list[int]:
+    """Return the ends of the sentences that further text cannot change; of all if it has `ended`.
 
     A sentence is complete when a line end or the first word of the next sentence follows it: the
     full stop of "Dr." ends nothing. A sentence without an end is cut after `MAX_SENTENCE`
@@ -229,6 +207,8 @@ def complete_sentences(text: str) -> list[int]:
     """
     ends: list[int] = []
     spans = sentences(text)
+    if ended:
+        return [*(span.end for span in spans[:-1]), len(text)]
     for span, following in zip_longest(spans, spans[1:]):
         has_word = following and re.search(r"\s", text[following.start :].rstrip("\n"))
         if not has_word and not re.search("[\r\n]", text[span.end :]):

@@ -22,7 +22,6 @@ from anyio.to_thread import run_sync
 from halldetect.errors import ServiceError
 from halldetect.inputs import ASSERTS_NOTHING, Pair
 from halldetect.preparation import CHECK_FAILED
-from halldetect.reading.sentences import sentences
 from halldetect.stream.guard import complete_sentences, context_of
 from halldetect_serve.context import (
     ServiceContext,
@@ -33,12 +32,7 @@ from halldetect_serve.context import (
     with_keep_alive,
 )
 from halldetect_serve.error_responses import error_object
-from halldetect_serve.proxy.answer import (
-    Choice,
-    answer_choices,
-    choice_index,
-    token_counts,
-)
+from halldetect_serve.proxy.answer import Choice, answer_choices, choice_index, token_counts
 from halldetect_serve.proxy.messages import (
     ChatRequest,
     CheckedChoice,
@@ -67,10 +61,7 @@ class GuardedChoice:
         pending = self.choice.content[self.judged :]
         if self.stopped or not pending:
             return None
-        ends = complete_sentences(pending)
-        if not ends and ended:
-            spans = sentences(pending)
-            ends = [spans[0].end] if len(spans) > 1 else [len(pending)]
+        ends = complete_sentences(pending) or (ended and complete_sentences(pending, ended=True))
         if not ends:
             return None
         self.judged += ends[0]
@@ -84,8 +75,7 @@ class GuardedChoice:
 
     def change(self, sentence: str, after: str | None, why: str) -> None:
         """Record a sentence that was replaced, or held back (None)."""
-        action = "removed" if after is None else "changed"
-        after = None if after is None else after.strip()
+        action, after = ("changed", after.strip()) if after else ("removed", None)
         change = {"action": action, "before": sentence.strip(), "after": after, "why": why}
         self.changes.append(change)
 
@@ -93,11 +83,6 @@ class GuardedChoice:
         """Pass nothing more on; the rest of the content is not judged."""
         self.stopped = True
         self.choice.content = self.choice.content[: self.judged]
-
-    def rest(self) -> Choice | None:
-        """Return the choice without its content, or None if nothing else is in it."""
-        rest = replace(self.choice, content="")
-        return rest if rest.checked or rest.known_calls else None
 
 
 Guards = dict[int, GuardedChoice]
@@ -359,8 +344,9 @@ class ProxiedChat:
 
 def _rests(guards: Guards) -> dict[int, Choice]:
     """Return the choices whose other fields are still to be judged, without their content."""
-    rests = {index: guard.rest() for index, guard in guards.items() if not guard.stopped}
-    return {index: rest for index, rest in rests.items() if rest is not None}
+    open_choices = ((at, guard.choice) for at, guard in guards.items() if not guard.stopped)
+    rests = {at: replace(choice, content="") for at, choice in open_choices}
+    return {at: rest for at, rest in rests.items() if rest.checked or rest.known_calls}
 
 
 def _event(value: dict[str, Any]) -> bytes:

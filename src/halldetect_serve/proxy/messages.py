@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, Field, StrictBool
 
 from halldetect.agents.messages import read_messages
 from halldetect.errors import InputError
@@ -41,10 +41,8 @@ class Guarding(CheckOptions):
     )
 
 
-class ChatRequest(BaseModel):
+class ChatRequest(BaseModel, extra="allow"):
     """A request of the OpenAI chat protocol; other fields are passed on unchanged."""
-
-    model_config = ConfigDict(extra="allow")
 
     messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1000)]
     stream: StrictBool | None = None

@@ -176,8 +176,6 @@ async def _check_result(
 @router.post("/v1/repair", response_model=dict[str, Any], tags=["repair"])
 async def repair(body: RepairRequest, request: Request, context: Context) -> Response:
     """Replace, shorten or remove unsupported parts of a response, and check the result."""
-    if body.store:
-        raise service_error("invalid_request", "store: a repair cannot be stored")
     with submit(context, body, [body.pair()], repair=True) as job:
         (finished,) = await parts.cancel_on_disconnect(request, job.reports())
     view = await run_sync(rendering.repair_tree, finished.json)
@@ -188,8 +186,6 @@ async def repair(body: RepairRequest, request: Request, context: Context) -> Res
 @router.post("/v1/compare", response_model=dict[str, Any], tags=["compare"])
 async def compare_responses(body: CompareRequest, request: Request, context: Context) -> object:
     """Check two responses and say which claims differ and which the source supports."""
-    if body.store:
-        raise service_error("invalid_request", "store: a comparison cannot be stored")
     source = body.model_dump()["source"]
     pairs = [Pair(source, text, body.question) for text in (body.a, body.b)]
     finished = await _reports(body, pairs, request, context)

@@ -49,14 +49,10 @@ class WorkItem:
     dropped: bool = False
 
     @property
-    def job(self) -> Job:
-        """The job of the pair."""
-        return self.pending.job
-
-    @property
     def alone(self) -> bool:
         """True if it is not batched: a repair, or the check of a part."""
-        return self.job.repair or self.job.pairs[self.index].judge_from > 0
+        job = self.pending.job
+        return job.repair or job.pairs[self.index].judge_from > 0
 
 
 def estimated_tokens(pair: Pair) -> int:
@@ -202,7 +198,7 @@ class Scheduler:
         first, *others = in_order
         batch, size = [first], first.size
         for item in others:
-            same = item.job.configuration == first.job.configuration
+            same = item.pending.job.configuration == first.pending.job.configuration
             fits = same and size + item.size <= BATCH_TOKENS and len(batch) < self._limits.batch
             if fits and not (first.alone or item.alone):
                 batch.append(item)
@@ -211,5 +207,5 @@ class Scheduler:
             self._waiting.remove(item)
         id = next(self._ids)
         self._sent[id] = batch
-        pairs = tuple(item.job.pairs[item.index] for item in batch)
-        self._send(Batch(id, replace(first.job, pairs=pairs)))
+        pairs = tuple(item.pending.job.pairs[item.index] for item in batch)
+        self._send(Batch(id, replace(first.pending.job, pairs=pairs)))

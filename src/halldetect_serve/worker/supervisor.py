@@ -33,11 +33,6 @@ class WorkerSupervisor:
         self._stopped = Event()
         self._starting = Lock()
 
-    @property
-    def pid(self) -> int | None:
-        """The process id of the current worker."""
-        return self._process.pid
-
     def __enter__(self) -> WorkerSupervisor:
         """Start the worker and wait until it is ready; raise ModelError if it cannot be."""
         try:
