@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 INSERTED = -1
@@ -56,10 +57,11 @@ class TrackedText(NamedTuple):
         kept = [part for part in parts if part.text]
         if len(kept) == 1:
             return kept[0]
-        return cls(
-            "".join(part.text for part in kept),
-            tuple(origin for part in kept for origin in part.origins),
-        )
+        text = "".join([part.text for part in kept])
+        ranges = [part.origins for part in kept if isinstance(part.origins, range)]
+        if len(ranges) == len(kept) > 0 and all(a.stop == b.start for a, b in pairwise(ranges)):
+            return cls(text, range(ranges[0].start, ranges[-1].stop))
+        return cls(text, tuple(chain.from_iterable([part.origins for part in kept])))
 
     def cut(self, start: int, end: int | None = None) -> TrackedText:
         """Return the range of characters from `start` to `end`."""
@@ -105,6 +107,15 @@ class TrackedText(NamedTuple):
             return Span(origins.start, origins.stop) if origins else None
         known = [origin for origin in origins if origin != INSERTED]
         return Span(min(known), max(known) + 1) if known else None
+
+    def raw_runs(self) -> list[tuple[int, int]]:
+        """Return the ranges of the raw text that the characters come from, in their order."""
+        if isinstance(self.origins, range):
+            return [(self.origins.start, self.origins.stop)] if self.origins else []
+        known = [origin for origin in self.origins if origin != INSERTED]
+        breaks = [at for at in range(1, len(known)) if known[at] != known[at - 1] + 1]
+        ends = zip([0, *breaks], [*breaks, len(known)], strict=True)
+        return [(known[start], known[end - 1] + 1) for start, end in ends if end > start]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +232,7 @@ class Document:
 
     Attributes:
         text: The raw text.
-        sentences: The spans of the sentences, in order.
+        sentences: The spans of the sentences of a source, in order.
         units: The pieces of a response to judge; see `response.read_response`.
         readings: The form of each sentence of a source that the verifier reads, None if that is
             the raw text; empty if no sentence has one. See `sources.read_source`.

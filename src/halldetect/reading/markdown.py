@@ -185,7 +185,10 @@ class _Reader:
 
 
 def _without_mark(text: TrackedText) -> TrackedText:
-    return text.cut(1) if text.text[:1] == _MARK and text.origins[0] == INSERTED else text
+    if _MARK not in text.text:
+        return text
+    marks = (at for at, origin in enumerate(text.origins) if origin == INSERTED)
+    return text.remove([Span(at, at + 1) for at in marks if text.text[at] == _MARK])
 
 
 def _is_quotation(mark: str, inside: str) -> bool:

@@ -41,7 +41,7 @@ from halldetect.reading.lead_ins import (
 )
 from halldetect.reading.markdown import joined, read_blocks
 from halldetect.reading.normalise import normalised, unreadable
-from halldetect.reading.sentences import sentences, sentences_of
+from halldetect.reading.sentences import sentences_of
 from halldetect.reading.words import may_be_verb, words
 
 # Bullets and letters that Markdown does not parse as list marks.
@@ -68,7 +68,7 @@ _PRESUPPOSING = re.compile(
 def read_response(
     text: str, question: str | None = None, names: Sequence[str] = (), language: str = ENGLISH
 ) -> Document:
-    """Read a response into sentences and units.
+    """Read a response into units.
 
     Args:
         text: The raw response; the spans of the units are ranges of it.
@@ -78,7 +78,7 @@ def read_response(
     """
     english = language == ENGLISH
     units = _Reader(text, question, names, english).units()
-    return Document(text, sentences(text), answering(units, question, english=english))
+    return Document(text, (), answering(units, question, english=english))
 
 
 class _LineStart(NamedTuple):
