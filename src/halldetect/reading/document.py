@@ -66,14 +66,17 @@ class TrackedText(NamedTuple):
     def cut(self, start: int, end: int | None = None) -> TrackedText:
         """Return the range of characters from `start` to `end`."""
         end = len(self.text) if end is None else end
+        if start == 0 and end == len(self.text):
+            return self
         return TrackedText(self.text[start:end], self.origins[start:end])
 
     def stripped(self, characters: str | None = None) -> TrackedText:
         """Strip white space, or any of `characters`, from both ends."""
-        right = self.text.rstrip(characters)
-        content = right.lstrip(characters)
-        start, end = len(right) - len(content), len(right)
-        return self if end - start == len(self.text) else self.cut(start, end)
+        content = self.text.strip(characters)
+        if len(content) == len(self.text):
+            return self
+        start = len(self.text) - len(self.text.lstrip(characters)) if content else 0
+        return self.cut(start, start + len(content))
 
     def remove(self, spans: Iterable[Span]) -> TrackedText:
         """Leave out the characters of spans, which are in order and do not overlap."""

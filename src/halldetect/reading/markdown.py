@@ -157,9 +157,8 @@ class _Reader:
         if tag == "Item":
             self._items.pop()
             number = self._numbers.pop()
-            alone = self._fresh and number is not None
-            self._fresh = False
-            if alone:
+            alone, self._fresh = self._fresh, False
+            if alone and number is not None:
                 self._add("paragraph", [Line(number)])  # "42."
         elif tag == "BlockQuote":
             self._quotes -= 1
@@ -232,6 +231,8 @@ class _LineReader:
 
     def lines(self) -> list[Line]:
         """Return the lines of the events since the last call, without their mark-up."""
+        if not (self._parts or self._lines or self._struck or self._aside):
+            return []
         self._break()
         found, self._lines = self._lines, []
         self._opened, self._line_ended = None, False
@@ -306,22 +307,20 @@ class _LineReader:
             self._break()
 
     def _break(self) -> None:
-        if not (self._parts or self._struck or self._aside):
-            return
-        struck = not any(part.text.strip(" .!") for part in self._parts) and bool(self._struck)
+        struck = bool(self._struck) and not any(part.text.strip(" .!") for part in self._parts)
         whole = TrackedText.joined(self._struck if struck else self._parts)
         self._struck, self._struck_from = [], None
         start = 0
-        for end, following in [
-            *((match.start(), match.end()) for match in LINE_END.finditer(whole.text)),
-            (len(whole.text), len(whole.text)),
-        ]:
-            line = whole.cut(start, end)
+        ends = [match.span() for match in LINE_END.finditer(whole.text)]
+        for end, following in [*ends, (len(whole.text),) * 2]:
             strong = tuple(
-                Span(max(span.start, start) - start, min(span.end, end) - start)
-                for span in self._strong
-                if span.start < end and start < span.end
+                [
+                    Span(max(span.start, start) - start, min(span.end, end) - start)
+                    for span in self._strong
+                    if span.start < end and start < span.end
+                ]
             )
+            line = whole.cut(start, end) if ends else whole
             if line.text.strip() or self._aside:
                 self._lines.append(Line(line, strong, tuple(self._aside), struck))
                 self._aside = []
