@@ -66,6 +66,12 @@ def test_deep_quotes_and_lists_end(mark: str) -> None:
     assert blocks[0].lines[0].text.text.endswith("The mill closed.")
 
 
+def test_short_rows_of_a_wide_table_are_short() -> None:
+    rows = read_blocks("| a " * 300 + "|\n" + "|-" * 300 + "|\n" + "| b ||\n| c || d |\n")
+    assert [len(row.lines) for row in rows] == [300, 1, 3]
+    assert [len(row.header) for row in rows] == [0, 1, 3]
+
+
 def test_failed_parser_leaves_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     # What Rust raises is no Exception.
     failure = type("PanicException", (BaseException,), {})

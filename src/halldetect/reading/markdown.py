@@ -38,6 +38,7 @@ _HIDING = re.compile(
     r"(?=[<\[>]|(?:[*+-]|\d{1,9}[.)])\s)"
 )
 _MARK = "\x02"
+_EMPTY = Line(TrackedText("", ()))
 
 
 def read_blocks(text: str) -> list[Block]:
@@ -127,7 +128,9 @@ class _Reader:
             if tag in _INLINE:
                 self._inside.take(tag if kind == "Start" else f"/{tag}", value, start, end)
             elif tag == "TableCell":
-                self._cells += [joined(self._inside.lines())] if kind == "End" else []
+                if kind == "End":
+                    found = self._inside.lines()
+                    self._cells.append(joined(found) if found else _EMPTY)
             else:
                 if found := self._inside.lines():
                     heading = tag == "Heading" and kind == "End"
@@ -163,7 +166,9 @@ class _Reader:
         elif tag == "BlockQuote":
             self._quotes -= 1
         elif tag in ("TableHead", "TableRow"):
-            self._add("row", self._cells, self._header)
+            while len(self._cells) > 1 and self._cells[-1] is _EMPTY:
+                self._cells.pop()  # the parser fills short rows
+            self._add("row", self._cells, self._header[: len(self._cells)])
             self._header = self._header or tuple(self._cells)
             self._cells = []
         elif tag == "CodeBlock" and self._code is not None:
@@ -208,9 +213,8 @@ def joined(lines: Sequence[Line]) -> Line:
     if len(lines) == 1:
         return lines[0]
     parts = [part for line in lines for part in (TrackedText.added(" "), line.text)][1:]
-    strong, struck = (lines[0].strong, lines[0].struck) if lines else ((), False)
     aside = tuple(item for line in lines for item in line.aside)
-    return Line(TrackedText.joined(parts), strong, aside, struck)
+    return Line(TrackedText.joined(parts), lines[0].strong, aside, lines[0].struck)
 
 
 class _LineReader:
