@@ -1,7 +1,7 @@
 """The verifier of a benchmark: its options and its loading.
 
 `--base` loads the large verifier from a GGUF file instead of the model store. This needs torch,
-numpy, tokenizers, platformdirs and markdown-it-py (`pip install --target FOLDER`, on PYTHONPATH,
+numpy, tokenizers, platformdirs and pyromark (`pip install --target FOLDER`, on PYTHONPATH,
 for a machine without a network). `--verifier hf:FOLDER` runs the base verifier in PyTorch, also on
 a GPU, from a folder of `training.base.to_hf`.
 """

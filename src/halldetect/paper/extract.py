@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document
 from halldetect.reading.overlap import content_keys, shared_part
-from halldetect.reading.sentences import trimmed
+from halldetect.reading.sentences import sentences, trimmed
 
 MAX_CLAIMS = 10
 CLAIMS_PER_SENTENCE = 4
@@ -21,9 +22,9 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "`": "`"}
 _TRAILING = " \t.,;:!。"
 
 
-def claim_limit(sentences: int) -> int:
+def claim_limit(count: int) -> int:
     """Return the most claims of a text with this number of sentences."""
-    return min(MAX_CLAIMS, CLAIMS_PER_SENTENCE * sentences)
+    return min(MAX_CLAIMS, CLAIMS_PER_SENTENCE * count)
 
 
 def extract_claims(response: Document, extractor: Extractor) -> tuple[tuple[Claim, ...], Draft]:
@@ -31,6 +32,7 @@ def extract_claims(response: Document, extractor: Extractor) -> tuple[tuple[Clai
 
     Sentences without a claim become claims with a problem, since they are not checked.
     """
+    response = replace(response, sentences=sentences(response.text))
     limit = claim_limit(len(response.sentences))
     draft = extractor.draft(response.text, limit) if limit else Draft(())
     lines = [line.strip() for claim in draft.claims for line in claim.splitlines()]

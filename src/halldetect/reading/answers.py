@@ -38,6 +38,8 @@ _ABSTENTION = re.compile(
     r")[.!…\s]*",
     re.IGNORECASE | re.DOTALL,
 )
+# Each has one of these; most sentences have none.
+_IN_ABSTENTIONS = ("not", "n't", "no ", "un", "insufficient", "n/a")
 _SORRY = re.compile(
     r"^(?:(?:i'm |i am )?(?:sorry|afraid)[,.]?\s*but|unfortunately|however),?\s*", re.IGNORECASE
 )
@@ -79,11 +81,15 @@ def abstains(sentence: str, *, asks_why: bool = False) -> bool:
     A sentence that presupposes a fact ("does not say why it sank") is a statement, unless the
     question asks why.
     """
-    if len(sentence) > _MAX_ABSTENTION or (not asks_why and _PRESUPPOSED.search(sentence)):
+    if len(sentence) > _MAX_ABSTENTION:
         return False
     plain = sentence.replace("’", "'").strip()
+    lowered = plain.lower()
     return (
-        _ABSTENTION.fullmatch(plain) is not None and _FURTHER.search(_SORRY.sub("", plain)) is None
+        any(part in lowered for part in _IN_ABSTENTIONS)
+        and _ABSTENTION.fullmatch(plain) is not None
+        and _FURTHER.search(_SORRY.sub("", plain)) is None
+        and (asks_why or _PRESUPPOSED.search(sentence) is None)
     )
 
 

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from halldetect.reading.assertions import could_assert
 from halldetect.reading.citations import remove_openers, statement_of_question
-from halldetect.reading.document import INSERTED, Document, Span, TrackedText, UncheckedPart
+from halldetect.reading.document import Document, Span, TrackedText, UncheckedPart
 from halldetect.reading.languages import ENGLISH
 from halldetect.reading.references import readings
 from halldetect.reading.response import ENTITY
@@ -28,6 +28,7 @@ _LIST_MARK = re.compile(r"[\s>*+•-]*[(\[]?")
 _NUMBER = re.compile(r"\d{1,9}|[a-z]", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:[\w-]{1,12}\]:\s*<?)?(?:https?:|www\.)", re.IGNORECASE)
 _GAP = re.compile(rb"\0+")
+_LETTER = re.compile(r"[^\W_]")
 # Characters searched for mark-up around a part.
 _NEAR = 300
 # One false clause among many true ones hardly lowers the support of the whole sentence. So a
@@ -98,6 +99,8 @@ def read_claims(response: Document, language: str = ENGLISH) -> tuple[Claim, ...
 def clauses(sentence: TrackedText) -> list[TrackedText]:
     """Return the clauses of a long sentence of many; else the sentence as it is."""
     text = sentence.text
+    if len(text) < 2 * MIN_WORDS - 1:
+        return [sentence]
     borders = list(_BORDER.finditer(text))
     if len(borders) < MIN_CLAUSES - 1 or len(words(text)) < MIN_WORDS:
         return [sentence]
@@ -143,34 +146,37 @@ def unchecked_parts(response: Document) -> tuple[UncheckedPart, ...]:
     """
     text = response.text
     judged, own = bytearray(len(text)), bytearray(len(text))
-    kinds: dict[int, tuple[int, str]] = {}
+    kinds: list[tuple[int, str] | None] = [None] * len(text)
     for number, unit in enumerate(response.units):
-        known = [at for at in unit.tracked.origins if at != INSERTED]
-        origins = known or range(unit.span.start, unit.span.end)  # a record has no origins
-        if unit.asserts:
-            for at in origins:
-                judged[at] = 1
-                own[at] |= unit.span.start <= at < unit.span.end
-        else:
-            kinds |= dict.fromkeys(origins, (number, unit.reason or ""))
+        for start, end in unit.tracked.raw_runs() or [(unit.span.start, unit.span.end)]:
+            if unit.asserts:
+                judged[start:end] = b"\1" * (end - start)
+                start, end = max(start, unit.span.start), min(end, unit.span.end)
+                own[start:end] = b"\1" * (end - start)
+            else:
+                kinds[start:end] = [(number, unit.reason or "")] * (end - start)
         for place, citation in enumerate(unit.citations):
             mark = (-1 - place, "a citation mark")
-            kinds |= dict.fromkeys(range(citation.span.start, citation.span.end), mark)
+            kinds[citation.span.start : citation.span.end] = [mark] * len(citation.span)
     for entity in ENTITY.finditer(text):
-        if own[entity.start()]:
-            own[entity.start() : entity.end()] = b"\1" * len(entity[0])
-        elif (kind := kinds.get(entity.start())) is not None:
-            kinds |= dict.fromkeys(range(*entity.span()), kind)
+        start, end = entity.span()
+        if own[start]:
+            own[start:end] = b"\1" * (end - start)
+        elif (kind := kinds[start]) is not None:
+            kinds[start:end] = [kind] * (end - start)
 
-    line_ends = [at for at, char in enumerate(text) if char == "\n"]
+    line_ends = [match.start() for match in re.finditer("\n", text)]
     parts = []
     for gap in _GAP.finditer(own):
+        start, end = gap.span()
+        if not (_LETTER.search(text, start, end) or any(kinds[start:end])):
+            continue
         places = [
             at
-            for at in range(*gap.span())
-            if text[at].isalnum() or (at in kinds and not text[at].isspace())
+            for at in range(start, end)
+            if text[at].isalnum() or (kinds[at] and not text[at].isspace())
         ]
-        keys = (kinds.get(at) or (bisect_left(line_ends, at), "") for at in places)
+        keys = (kinds[at] or (bisect_left(line_ends, at), "") for at in places)
         for (_, kind), group in groupby(zip(keys, places, strict=True), key=itemgetter(0)):
             found = [at for _, at in group]
             span = Span(found[0], found[-1] + 1)

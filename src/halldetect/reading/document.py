@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 INSERTED = -1
@@ -56,22 +57,26 @@ class TrackedText(NamedTuple):
         kept = [part for part in parts if part.text]
         if len(kept) == 1:
             return kept[0]
-        return cls(
-            "".join(part.text for part in kept),
-            tuple(origin for part in kept for origin in part.origins),
-        )
+        text = "".join([part.text for part in kept])
+        ranges = [part.origins for part in kept if isinstance(part.origins, range)]
+        if len(ranges) == len(kept) > 0 and all(a.stop == b.start for a, b in pairwise(ranges)):
+            return cls(text, range(ranges[0].start, ranges[-1].stop))
+        return cls(text, tuple(chain.from_iterable([part.origins for part in kept])))
 
     def cut(self, start: int, end: int | None = None) -> TrackedText:
         """Return the range of characters from `start` to `end`."""
         end = len(self.text) if end is None else end
+        if start == 0 and end == len(self.text):
+            return self
         return TrackedText(self.text[start:end], self.origins[start:end])
 
     def stripped(self, characters: str | None = None) -> TrackedText:
         """Strip white space, or any of `characters`, from both ends."""
-        right = self.text.rstrip(characters)
-        content = right.lstrip(characters)
-        start, end = len(right) - len(content), len(right)
-        return self if end - start == len(self.text) else self.cut(start, end)
+        content = self.text.strip(characters)
+        if len(content) == len(self.text):
+            return self
+        start = len(self.text) - len(self.text.lstrip(characters)) if content else 0
+        return self.cut(start, start + len(content))
 
     def remove(self, spans: Iterable[Span]) -> TrackedText:
         """Leave out the characters of spans, which are in order and do not overlap."""
@@ -105,6 +110,15 @@ class TrackedText(NamedTuple):
             return Span(origins.start, origins.stop) if origins else None
         known = [origin for origin in origins if origin != INSERTED]
         return Span(min(known), max(known) + 1) if known else None
+
+    def raw_runs(self) -> list[tuple[int, int]]:
+        """Return the ranges of the raw text that the characters come from, in their order."""
+        if isinstance(self.origins, range):
+            return [(self.origins.start, self.origins.stop)] if self.origins else []
+        known = [origin for origin in self.origins if origin != INSERTED]
+        breaks = [at for at in range(1, len(known)) if known[at] != known[at - 1] + 1]
+        ends = zip([0, *breaks], [*breaks, len(known)], strict=True)
+        return [(known[start], known[end - 1] + 1) for start, end in ends if end > start]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +235,7 @@ class Document:
 
     Attributes:
         text: The raw text.
-        sentences: The spans of the sentences, in order.
+        sentences: The spans of the sentences of a source, in order.
         units: The pieces of a response to judge; see `response.read_response`.
         readings: The form of each sentence of a source that the verifier reads, None if that is
             the raw text; empty if no sentence has one. See `sources.read_source`.

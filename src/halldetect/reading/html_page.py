@@ -59,7 +59,7 @@ _WHITE = re.compile(
 )
 # How many open elements are searched for a background.
 _NEAR = 20
-# markdown-it reads deeper lists as text.
+# Deeper lists become flat: the work grows with the indentation.
 _MAX_DEPTH = 9
 
 

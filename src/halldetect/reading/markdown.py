@@ -1,29 +1,20 @@
 """The blocks of a Markdown text, with the place of every character in the raw text.
 
-markdown-it-py finds the blocks. It gives no offsets for the mark-up inside them, and some texts
-take it quadratic time, so `_Scanner` reads that.
+pyromark (pulldown-cmark) finds the mark-up and its places. Unlike in CommonMark, indented text is
+not code, a block of HTML has mark-up, and a link definition is text.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from array import array
 from collections.abc import Iterator, Sequence
-from functools import cache
-from html import unescape
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from halldetect.reading.document import Block, Line, Span, TrackedText
+from halldetect.reading.document import INSERTED, Block, Line, Span, TrackedText
 from halldetect.reading.html_page import STRUCK, html_as_markdown
 from halldetect.reading.sentences import LINE_END, lines
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
-
-# Line ends as markdown-it defines them.
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|$)")
 _QUOTATION = re.compile(r"[^']*(?:\w'\w[^']*)*[\w.,!?…] ?'(?=[\s.,;:!?)]|$)")
 _ATTRIBUTE = re.compile(r"\b(?:alt|title|content|label|aria-label)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _HTML_TAGS = frozenset(
@@ -33,152 +24,175 @@ _HTML_TAGS = frozenset(
     "s samp script section select small source span strike strong style sub summary sup svg table "
     "tbody td textarea tfoot th thead time title tr tt u ul var video wbr think answer".split()
 )
-# A term and its definition after a colon form one line.
-_PIECE = re.compile(
-    r"(?P<newline>\\?(?:\r\n?|\n)[ \t]*(?P<defined>(?=: ))?)"
-    r"|\\(?P<escaped>[!-/:-@\[-`{-~])|(?P<entity>&(?:#\w{1,8}|\w{2,31});)|(?P<ticks>`+)"
-    r"|(?P<comment><!--)|<(?P<link>[a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>"
-    r"|</?(?P<tag>[a-z][a-z0-9]*)(?:[\s/][^<>]*)?>|(?P<run>\*{1,3}|_{1,3}|~~)"
-    r"|(?P<open>!?\[)|(?P<close>\])",
-    re.IGNORECASE,
+_TAG = re.compile(r"</?([a-z][a-z0-9]*)", re.IGNORECASE)
+_INLINE = frozenset(["Emphasis", "Strong", "Strikethrough", "Link", "Image"])
+_NUMBER = re.compile(r"\s*(\d+[.)])")
+_INDENTED = re.compile(r"(?:\A|[\r\n]) *(?: {4}|\t)")
+_LINE_START = re.compile(
+    r"(?:\A|(?<=[\r\n]))(?P<indent>[ \t]*+)(?P<mark>(?:[-+*]|\d{1,9}[.)])[ \t]{1,4})?+(?=\S)"
 )
-_ADDRESS = re.compile(
-    r"\]\(\s{0,9}(?P<inside>(?:<[^<>\n]{0,999}>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
-    r"(?:\s{1,9}(?:\"[^\"]{0,999}\"|'[^']{0,999}'|\([^()]{0,999}\)))?)\s{0,9}\)"
+# What would be a block of HTML or a link definition, or lies in so many quotes and lists that the
+# parser takes quadratic time, becomes text by a mark before it.
+_HIDING = re.compile(
+    r"(?:\A|[\r\n])(?:[ \t]*+(?:>|(?:[*+-]|\d{1,9}[.)])(?=\s))){0,20}+[ \t]*+"
+    r"(?=[<\[>]|(?:[*+-]|\d{1,9}[.)])\s)"
 )
+_MARK = "\x02"
+_EMPTY = Line(TrackedText("", ()))
 
 
 def read_blocks(text: str) -> list[Block]:
     """Return the blocks of a text in order; together they contain every word of it."""
-    return _Reader(text).blocks()
+    tracked = html_as_markdown(text)
+    try:
+        return _Reader(_prepared(tracked)).blocks()
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # the parser failed
+            raise
+        found = (tracked.cut(span.start, span.end) for span in lines(tracked.text))
+        return [Block("paragraph", tuple(map(Line, found)))]
 
 
-@cache
-def _parser() -> MarkdownIt:
+def _prepared(tracked: TrackedText) -> TrackedText:
+    """Return a text in which no line is indented code, a block of HTML or a link definition."""
+    if _INDENTED.search(tracked.text):
+        tracked = _outdented(tracked)
+    parts, at = [], 0
+    for place in _HIDING.finditer(tracked.text):
+        parts += [tracked.cut(at, place.end()), TrackedText.added(_MARK)]
+        at = place.end()
+    return TrackedText.joined([*parts, tracked.cut(at)])
+
+
+def _outdented(tracked: TrackedText) -> TrackedText:
+    """Indent each line at most three columns further than the list item that it is in."""
+    parts, at = [], 0
+    levels = [(0, 0)]  # the columns where the items begin: before and after
+    for line in _LINE_START.finditer(tracked.text):
+        column = len(line["indent"].expandtabs(4))
+        while column < levels[-1][0]:
+            levels.pop()
+        before, after = levels[-1]
+        after += min(column - before, 3)
+        if after < column:
+            parts += [tracked.cut(at, line.start("indent")), TrackedText.added(" " * after)]
+            at = line.end("indent")
+        if line["mark"]:
+            levels.append((column + len(line["mark"]), after + len(line["mark"])))
+    return TrackedText.joined([*parts, tracked.cut(at)])
+
+
+def _events(text: str) -> Iterator[tuple[str, Any, int, int]]:
+    """Yield the kind and the value of each event of the parser, and its place."""
     # Imported on first use to keep the import of the package fast.
-    from markdown_it import MarkdownIt
+    import numpy as np
+    import pyromark
 
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    # Indented text in answers is not code, and link definitions would disappear.
-    return parser.disable(["code", "reference", "html_block", "inline"])
+    encoded = text.encode("utf-8", "replace")
+    places: Sequence[int] = range(len(text) + 1)
+    if not text.isascii():  # the parser counts bytes
+        starts = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
+        places = array("q", [*(np.cumsum(starts) - starts), len(text)])
+    options = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_STRIKETHROUGH
+    for event, place in pyromark.events_with_range(encoded.decode(), options=options):
+        kind, value = (event, "") if isinstance(event, str) else next(iter(event.items()))
+        yield kind, value, places[place["start"]], places[place["end"]]
 
 
 class _Reader:
-    """Reads the tokens of one text."""
+    """Reads the events of one text."""
 
-    def __init__(self, raw: str) -> None:
-        self._tracked = html_as_markdown(raw)
-        self._text = self._tracked.text
-        lengths = [len(match.group()) for match in _LINE.finditer(self._text)]
-        self._starts = [0, *accumulate(lengths)]
+    def __init__(self, tracked: TrackedText) -> None:
+        self._tracked = tracked
+        self._inside = _LineReader(tracked)
+        self._blocks: list[Block] = []
         self._items: list[int] = []
-        self._marks: list[Token] = []
+        self._numbers: list[TrackedText | None] = []
         self._fresh = False
         self._count = 0
         self._quotes = 0
+        self._cells: list[Line] = []
+        self._header: tuple[Line, ...] = ()
+        self._code: list[Line] | None = None
 
     def blocks(self) -> list[Block]:
-        """Return the blocks, and a paragraph for every line outside all blocks."""
-        found: list[tuple[int, Block]] = []
-        covered: set[int] = set()
-        tokens = _parser().parse(self._text)
-        at = 0
-        while at < len(tokens):
-            token = tokens[at]
-            if token.type in ("list_item_open", "list_item_close"):
-                self._take_item(token)
-            elif token.type in ("blockquote_open", "blockquote_close"):
-                self._quotes += token.nesting
-            elif token.type == "table_open":
-                end = next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
-                found += self._rows(tokens[at:end])
-                covered.update(range(*_lines_of(token)))
-                at, self._fresh = end, False
-            elif token.type in ("inline", "fence"):
-                first, last = _lines_of(token)
-                heading = tokens[at - 1].type == "heading_open"
-                found.append((first, self._block(token, heading=heading)))
-                covered.update(range(first, last))
-                self._fresh = False
-            at += 1
-        found += self._uncovered(covered)
-        return [block for _, block in sorted(found, key=lambda pair: pair[0])]
+        """Return the blocks."""
+        for kind, value, start, end in _events(self._tracked.text):
+            if kind not in ("Start", "End"):
+                if self._code is None:
+                    self._inside.take(kind, value, start, end)
+                else:
+                    self._code += self._raw_lines(start, end)
+                continue
+            tag = value if isinstance(value, str) else next(iter(value))
+            if tag in _INLINE:
+                self._inside.take(tag if kind == "Start" else f"/{tag}", value, start, end)
+            elif tag == "TableCell":
+                if kind == "End":
+                    found = self._inside.lines()
+                    self._cells.append(joined(found) if found else _EMPTY)
+            else:
+                if found := self._inside.lines():
+                    heading = tag == "Heading" and kind == "End"
+                    self._add("heading" if heading else "paragraph", found)
+                if kind == "Start":
+                    self._open(tag, value, start, end)
+                else:
+                    self._close(tag)
+        return self._blocks
 
-    def _take_item(self, token: Token) -> None:
-        self._fresh = token.type == "list_item_open"
-        if self._fresh:
+    def _open(self, tag: str, value: Any, start: int, end: int) -> None:
+        if tag == "Item":
             self._count += 1
             self._items.append(self._count)
-            self._marks.append(token)
-        else:
+            number = _NUMBER.match(self._tracked.text, start, end)
+            self._numbers.append(None if number is None else self._tracked.cut(*number.span(1)))
+            self._fresh = True
+        elif tag == "BlockQuote":
+            self._quotes += 1
+        elif tag == "Table":
+            self._header = ()
+        elif tag == "CodeBlock" and "Fenced" in value[tag]:
+            fence = next(self._raw_lines(start, end)).text.stripped("`~").stripped()
+            self._code = [Line(fence)] if " " in fence.text else []
+
+    def _close(self, tag: str) -> None:
+        if tag == "Item":
             self._items.pop()
-            self._marks.pop()
+            number = self._numbers.pop()
+            alone, self._fresh = self._fresh, False
+            if alone and number is not None:
+                self._add("paragraph", [Line(number)])  # "42."
+        elif tag == "BlockQuote":
+            self._quotes -= 1
+        elif tag in ("TableHead", "TableRow"):
+            while len(self._cells) > 1 and self._cells[-1] is _EMPTY:
+                self._cells.pop()  # the parser fills short rows
+            self._add("row", self._cells, self._header[: len(self._cells)])
+            self._header = self._header or tuple(self._cells)
+            self._cells = []
+        elif tag == "CodeBlock" and self._code is not None:
+            self._add("code", self._code)
+            self._code = None
 
-    def _block(self, token: Token, *, heading: bool) -> Block:
-        first, last = _lines_of(token)
-        code = token.type == "fence"
-        read = self._code_lines(first, last) if code else self._inline(token, first, last)
-        return Block(
-            "code" if code else "heading" if heading else "paragraph",
-            tuple(read),
-            tuple(self._items),
-            self._fresh,
-            self._number(self._marks[-1]) if self._fresh and self._marks else None,
-            quoted=self._quotes > 0,
-        )
+    def _add(self, kind: str, found: Sequence[Line], header: tuple[Line, ...] = ()) -> None:
+        first = self._fresh and kind != "row"
+        number = self._numbers[-1] if first else None
+        items, quoted = tuple(self._items), self._quotes > 0
+        self._blocks.append(Block(kind, tuple(found), items, first, number, header, quoted))
+        self._fresh = False
 
-    def _uncovered(self, covered: set[int]) -> Iterator[tuple[int, Block]]:
-        for number in range(len(self._starts) - 1):
-            raw = self._text[self._starts[number] : self._starts[number + 1]]
-            if number not in covered and any(char.isalnum() for char in raw):
-                yield number, Block("paragraph", tuple(self._raw_lines(number, number + 1)))
+    def _raw_lines(self, start: int, end: int) -> Iterator[Line]:
+        for span in lines(self._tracked.text[start:end]):
+            line = self._tracked.cut(start + span.start, start + span.end)
+            yield Line(_without_mark(line))
 
-    def _raw_lines(self, first: int, last: int) -> Iterator[Line]:
-        start, end = self._starts[first], self._starts[last]
-        for span in lines(self._text[start:end]):
-            yield Line(self._tracked.cut(start + span.start, start + span.end))
 
-    def _code_lines(self, first: int, last: int) -> Iterator[Line]:
-        for line in self._raw_lines(first, last):
-            content = line.text.stripped("`~").stripped()
-            if content.text and (content.text == line.text.text or " " in content.text):
-                yield Line(content)
-
-    def _number(self, mark: Token) -> TrackedText | None:
-        """Return the mark of a numbered item, with its place."""
-        if not mark.info:
-            return None
-        start = self._text.find(mark.info + mark.markup, self._starts[_lines_of(mark)[0]])
-        return self._tracked.cut(start, start + len(mark.info + mark.markup))
-
-    def _rows(self, tokens: Sequence[Token]) -> Iterator[tuple[int, Block]]:
-        header: tuple[Line, ...] | None = None
-        cells: list[Line] = []
-        number = cursor = 0
-        for token in tokens:
-            if token.type == "tr_open":
-                number = _lines_of(token)[0]
-                cells, cursor = [], self._starts[number]
-            elif token.type == "inline":
-                content = token.content.replace("|", "\\|")
-                start = self._text.find(content, cursor, self._starts[number + 1])
-                cursor = start + len(content)
-                cells.append(joined(_LineReader(self._tracked.cut(start, cursor)).lines()))
-            elif token.type == "tr_close":
-                row, items = tuple(cells), tuple(self._items)
-                yield number, Block("row", row, items, False, None, header or (), self._quotes > 0)
-                header = header or row
-
-    def _inline(self, token: Token, first: int, last: int) -> list[Line]:
-        parts = []
-        for number, line in enumerate(token.content.split("\n"), first):
-            start, end = self._starts[number], self._starts[number + 1]
-            content = line.strip()
-            at = self._text.rfind(content, start, end)
-            if at < 0:  # markdown-it has replaced a character
-                return list(self._raw_lines(first, last))
-            parts += [self._tracked.cut(at, at + len(content)), TrackedText.added("\n")]
-        return _LineReader(TrackedText.joined(parts[:-1])).lines()
+def _without_mark(text: TrackedText) -> TrackedText:
+    if _MARK not in text.text:
+        return text
+    marks = (at for at, origin in enumerate(text.origins) if origin == INSERTED)
+    return text.remove([Span(at, at + 1) for at in marks if text.text[at] == _MARK])
 
 
 def _is_quotation(mark: str, inside: str) -> bool:
@@ -199,126 +213,20 @@ def joined(lines: Sequence[Line]) -> Line:
     if len(lines) == 1:
         return lines[0]
     parts = [part for line in lines for part in (TrackedText.added(" "), line.text)][1:]
-    strong, struck = (lines[0].strong, lines[0].struck) if lines else ((), False)
     aside = tuple(item for line in lines for item in line.aside)
-    return Line(TrackedText.joined(parts), strong, aside, struck)
-
-
-def _lines_of(token: Any) -> tuple[int, int]:
-    first, last = token.map
-    return first, last
-
-
-class _Event(NamedTuple):
-    """A range of a text that is not shown as it is; `text` is shown instead."""
-
-    start: int
-    end: int
-    kind: str
-    text: str = ""
-
-
-class _Scanner:
-    """Finds the mark-up inside a block in linear time."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._events: list[_Event] = []
-        self._runs: dict[str, list[Span]] = {}
-        self._brackets: list[Span] = []
-        self._ticks: dict[int, list[int]] | None = None
-
-    def events(self) -> list[_Event]:
-        """Return the mark-up in order."""
-        at = 0
-        while (piece := _PIECE.search(self._text, at)) is not None:
-            at = self._take(piece, piece.lastgroup or "")
-        return sorted(self._events)
-
-    def _take(self, piece: re.Match[str], kind: str) -> int:
-        """Read a piece of mark-up; return the place after it."""
-        start, end = piece.span()
-        if kind == "newline":
-            self._add(start, end, "newline" if piece["defined"] is None else "hidden")
-        elif kind == "escaped":
-            self._add(start, end, "shown", piece[kind])
-        elif kind == "entity" and len(unescape(piece[0])) == 1:
-            self._add(start, end, "shown", unescape(piece[0]))
-        elif kind == "ticks":
-            return self._code(start, end)
-        elif kind == "comment":
-            closing = self._text.find("-->", end)
-            end = len(self._text) if closing < 0 else closing + 3
-            if closing >= 0:
-                self._add(start, end, "comment")
-        elif kind == "link":
-            self._add(start, start + 1)
-            self._add(end - 1, end)
-        elif kind == "tag" and piece[kind].lower() in _HTML_TAGS:
-            self._add(start, end, "tag", piece[kind].lower())
-        elif kind == "run":
-            self._emphasis(start, end)
-        elif kind == "open":
-            self._brackets.append(Span(start, end))
-        elif kind == "close" and self._brackets:
-            opened = self._brackets.pop()
-            address = _ADDRESS.match(self._text, start)
-            if address is not None:
-                self._add(opened.start, opened.end)
-                end = address.end()
-                self._add(start, end, "address", address["inside"])
-        return end
-
-    def _add(self, start: int, end: int, kind: str = "hidden", text: str = "") -> None:
-        self._events.append(_Event(start, end, kind, text))
-
-    def _code(self, start: int, end: int) -> int:
-        """Hide the marks around code; return the place after it."""
-        if self._ticks is None:
-            self._ticks = {}
-            for run in re.finditer("`+", self._text):
-                self._ticks.setdefault(len(run[0]), []).append(run.start())
-        known = self._ticks.get(end - start, [])
-        after = bisect_left(known, end)
-        closing = known[after] if after < len(known) else -1
-        if closing < 0 or self._text.find("\n", end, closing) >= 0:
-            return end
-        inside = self._text[end:closing]
-        if not _is_quotation(self._text[start:end], inside):
-            space = inside[:1] == inside[-1:] == " " and bool(inside.strip())
-            self._add(start, end + space)
-            self._add(closing - space, closing + end - start)
-        return closing + end - start
-
-    def _emphasis(self, start: int, end: int) -> None:
-        """Pair a run of marks with the last equal run that may open emphasis."""
-        mark = self._text[start:end]
-        before, after = self._text[start - 1 : start] or " ", self._text[end : end + 1] or " "
-        inside_word = before.isalnum() and after.isalnum()
-        if inside_word and mark[0] == "_":
-            return
-        runs = self._runs.setdefault(mark, [])
-        opens = not after.isspace() and (after.isalnum() or not before.isalnum())
-        if runs and not before.isspace() and (before.isalnum() or not after.isalnum()):
-            opened = runs.pop()
-            kind = "struck" if mark == "~~" else "strong" if len(mark) > 1 else "hidden"
-            self._add(opened.start, opened.end, kind)
-            self._add(start, end, kind if kind == "hidden" else f"/{kind}")
-            for others in self._runs.values():
-                while others and others[-1].start > opened.start:
-                    others.pop()
-        elif opens:
-            runs.append(Span(start, end))
+    return Line(TrackedText.joined(parts), lines[0].strong, aside, lines[0].struck)
 
 
 class _LineReader:
-    """Builds the lines of a block from its text and mark-up."""
+    """Builds the lines of a block from the events inside it."""
 
-    def __init__(self, text: TrackedText) -> None:
-        self._text = text
+    def __init__(self, tracked: TrackedText) -> None:
+        self._tracked = tracked
         self._lines: list[Line] = []
         self._parts: list[TrackedText] = []
         self._length = 0
+        self._at = 0
+        self._line_ended = False
         self._strong: list[Span] = []
         self._aside: list[TrackedText] = []
         self._opened: int | None = None
@@ -326,42 +234,56 @@ class _LineReader:
         self._struck_from: int | None = None
 
     def lines(self) -> list[Line]:
-        """Return the lines without their mark-up."""
-        if not (_PIECE.search(self._text.text) or LINE_END.search(self._text.text)):
-            return [Line(self._text)] if self._text.text.strip() else []
-        at = 0
-        for event in _Scanner(self._text.text).events():
-            self._append(self._text.cut(at, event.start))
-            at = event.end
-            self._take(event)
-        self._append(self._text.cut(at))
+        """Return the lines of the events since the last call, without their mark-up."""
+        if not (self._parts or self._lines or self._struck or self._aside):
+            return []
         self._break()
-        return self._lines
+        found, self._lines = self._lines, []
+        self._opened, self._line_ended = None, False
+        return found
 
-    def _take(self, event: _Event) -> None:
-        kind, place = event.kind, self._text.cut(event.start, event.end)
-        if kind == "newline":
+    def take(self, kind: str, value: Any, start: int, end: int) -> None:
+        """Read an event: text, the start of mark-up, or its end after "/"."""
+        # A term and its definition after a colon form one line.
+        if self._line_ended and not self._tracked.text.startswith(": ", start):
             self._break()
-        elif kind == "shown":
-            self._append(place.replaced(Span(0, len(place.text)), event.text))
-        elif kind == "strong":
+        self._line_ended = kind in ("SoftBreak", "HardBreak")
+        at, self._at = self._at, start + 1 if kind in _INLINE else end
+        if kind == "Text":
+            part = self._tracked.cut(start, end)
+            if len(value) < end - start:  # an entity
+                part = part.replaced(Span(0, end - start), value)
+            self._append(_without_mark(part))
+        elif kind == "Strong":
             self._opened = self._length
-        elif kind == "/strong" and self._opened is not None:
+        elif kind == "/Strong" and self._opened is not None:
             self._strong.append(Span(self._opened, self._length))
             self._opened = None
-        elif kind in ("struck", "/struck"):
-            self._strike(opens=kind == "struck")
-        elif kind == "comment":
-            self._aside.append(place.cut(4, len(place.text) - 3).stripped())
-        elif kind == "address" and event.text.strip():
-            start = place.text.index(event.text)
-            self._aside.append(place.cut(start, start + len(event.text)).stripped())
-        elif kind == "tag":
-            self._tag(place, event.text)
+        elif kind == "Code":
+            self._code(self._tracked.cut(start, end))
+        elif kind == "InlineHtml":
+            self._html(self._tracked.cut(start, end))
+        elif kind in ("Strikethrough", "/Strikethrough"):
+            self._strike(opens=kind[0] != "/")
+        elif kind in ("/Link", "/Image"):
+            address = self._tracked.text.find("](", at, end)
+            inside = self._tracked.cut(address + 2, end - 1).stripped()
+            self._aside += [inside] if address >= 0 and inside.text else []
+        elif kind == "Html":
+            self._append(self._tracked.cut(start, end))
 
     def _append(self, part: TrackedText) -> None:
         self._parts.append(part)
         self._length += len(part.text)
+
+    def _code(self, code: TrackedText) -> None:
+        """Leave out the marks around code."""
+        inside = code.text.strip("`")
+        ticks = (len(code.text) - len(inside)) // 2
+        if "\n" not in inside and not _is_quotation(code.text[:ticks], inside):
+            ticks += inside[:1] == inside[-1:] == " " and bool(inside.strip())
+            code = code.cut(ticks, len(code.text) - ticks)
+        self._append(code)
 
     def _strike(self, *, opens: bool) -> None:
         """Set aside the text since the opening strike mark."""
@@ -374,30 +296,35 @@ class _LineReader:
             self._struck += struck
             self._struck_from = None
 
-    def _tag(self, tag: TrackedText, name: str) -> None:
-        closing = tag.text.startswith("</")
-        for attribute in _ATTRIBUTE.finditer(tag.text):
-            self._aside.append(tag.cut(attribute.start(1) + 1, attribute.end(1) - 1))
+    def _html(self, html: TrackedText) -> None:
+        tag = _TAG.match(html.text)
+        name = "" if tag is None else tag[1].lower()
+        if html.text.startswith("<!--"):
+            self._aside.append(html.cut(4, len(html.text) - 3).stripped())
+        elif name not in _HTML_TAGS:
+            self._append(html)
+        for attribute in _ATTRIBUTE.finditer(html.text) if name in _HTML_TAGS else ():
+            self._aside.append(html.cut(attribute.start(1) + 1, attribute.end(1) - 1))
         if name in STRUCK:
-            self._strike(opens=not closing)
+            self._strike(opens=not html.text.startswith("</"))
         if name == "br":
             self._break()
 
     def _break(self) -> None:
-        struck = not any(part.text.strip(" .!") for part in self._parts) and bool(self._struck)
+        struck = bool(self._struck) and not any(part.text.strip(" .!") for part in self._parts)
         whole = TrackedText.joined(self._struck if struck else self._parts)
         self._struck, self._struck_from = [], None
         start = 0
-        for end, following in [
-            *((match.start(), match.end()) for match in LINE_END.finditer(whole.text)),
-            (len(whole.text), len(whole.text)),
-        ]:
-            line = whole.cut(start, end)
+        ends = [match.span() for match in LINE_END.finditer(whole.text)]
+        for end, following in [*ends, (len(whole.text),) * 2]:
             strong = tuple(
-                Span(max(span.start, start) - start, min(span.end, end) - start)
-                for span in self._strong
-                if span.start < end and start < span.end
+                [
+                    Span(max(span.start, start) - start, min(span.end, end) - start)
+                    for span in self._strong
+                    if span.start < end and start < span.end
+                ]
             )
+            line = whole.cut(start, end) if ends else whole
             if line.text.strip() or self._aside:
                 self._lines.append(Line(line, strong, tuple(self._aside), struck))
                 self._aside = []

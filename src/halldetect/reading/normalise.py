@@ -77,7 +77,7 @@ def normalised(text: TrackedText) -> TrackedText:
 
 def is_plain(text: str) -> bool:
     """Return True if normalisation changes no character."""
-    return _PLAIN.fullmatch(text) is not None
+    return text.isascii() or _PLAIN.fullmatch(text) is not None
 
 
 def has_look_alikes(text: str) -> bool:
@@ -98,6 +98,8 @@ def unreadable(text: str) -> str | None:
         return "it has a symbol that may deny it"
     if not any(map(str.isalnum, text)):
         return "it has no letters"
+    if max(map(len, text.split())) <= MAX_WORD:
+        return None
     longest = max(_LETTERS.findall(text), key=len, default="")
     return f"it has a word of {len(longest)} letters" if len(longest) > MAX_WORD else None
 

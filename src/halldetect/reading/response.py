@@ -41,7 +41,7 @@ from halldetect.reading.lead_ins import (
 )
 from halldetect.reading.markdown import joined, read_blocks
 from halldetect.reading.normalise import normalised, unreadable
-from halldetect.reading.sentences import sentences, sentences_of
+from halldetect.reading.sentences import sentences_of
 from halldetect.reading.words import may_be_verb, words
 
 # Bullets and letters that Markdown does not parse as list marks.
@@ -68,7 +68,7 @@ _PRESUPPOSING = re.compile(
 def read_response(
     text: str, question: str | None = None, names: Sequence[str] = (), language: str = ENGLISH
 ) -> Document:
-    """Read a response into sentences and units.
+    """Read a response into units.
 
     Args:
         text: The raw response; the spans of the units are ranges of it.
@@ -78,7 +78,7 @@ def read_response(
     """
     english = language == ENGLISH
     units = _Reader(text, question, names, english).units()
-    return Document(text, sentences(text), answering(units, question, english=english))
+    return Document(text, (), answering(units, question, english=english))
 
 
 class _LineStart(NamedTuple):
@@ -88,11 +88,6 @@ class _LineStart(NamedTuple):
     strong: list[Span]
     item: bool
     problem: str | None = None
-
-    def cut(self, start: int) -> _LineStart:
-        """Leave out the characters before `start`."""
-        strong = [Span(span.start - start, span.end - start) for span in self.strong]
-        return self._replace(text=self.text.cut(start), strong=strong)
 
 
 class _Reader:
@@ -184,7 +179,8 @@ class _Reader:
         in_references = self._references
         definition = _DEFINITION.match(start.text.text)
         if definition is not None:
-            start, self._references = start.cut(definition.end())._replace(strong=[]), True
+            start = start._replace(text=start.text.cut(definition.end()), strong=[])
+            self._references = True
             if start.text.text.startswith(("http://", "https://", "<http")):
                 self._asides(replace(line, aside=(start.text,)))
                 return
@@ -200,23 +196,20 @@ class _Reader:
 
     def _strip_marks(self, line: Line, block: Block, *, first: bool) -> _LineStart:
         """Remove bullets, numbers and check boxes."""
-        text = normalised(line.text)
+        text, problem = normalised(line.text), None
         # Once invisible characters are removed, the ranges no longer fit.
-        strong = list(line.strong) if len(text.text) == len(line.text.text) else []
+        strong = line.strong if len(text.text) == len(line.text.text) else ()
         item = bool(block.items) and first and block.first
-        start = _LineStart(text, strong, item).cut(len(text.text) - len(text.text.lstrip()))
-        start = start._replace(text=start.text.stripped())
-        mark = _MARK.match(start.text.text)
-        if mark is not None:
-            start = start.cut(mark.end())._replace(item=True)
-        if start.item and block.number is not None and first:
-            start = start._replace(text=self._numbered(block.number, start.text))
-        box = _BOX.match(start.text.text) if start.item else None
-        if box is not None:
+        at = len(text.text) - len(text.text.lstrip())
+        if mark := _MARK.match(text.text, at):
+            at, item = mark.end(), True
+        text = text.cut(at).stripped()
+        if item and block.number is not None and first:
+            text = self._numbered(block.number, text)
+        if item and (box := _BOX.match(text.text)):
             ticked = (box["ticked"] or box["sign"] or " ").strip() in _TICKED
-            problem = None if ticked else _UNTICKED
-            start = start._replace(text=start.text.cut(box.end()), problem=problem)
-        return start
+            text, problem = text.cut(box.end()), None if ticked else _UNTICKED
+        return _LineStart(text, [Span(s.start - at, s.end - at) for s in strong], item, problem)
 
     def _label(
         self, start: _LineStart, block: Block, lead: LeadIn | None
@@ -325,8 +318,9 @@ class _Reader:
         self._in_list = self._in_list and depth > 0
 
     def _resize(self, depth: int) -> None:
-        del self._leads[depth + 1 :]
-        self._leads += [None] * (depth + 1 - len(self._leads))
+        if len(self._leads) != depth + 1:
+            del self._leads[depth + 1 :]
+            self._leads += [None] * (depth + 1 - len(self._leads))
 
     # Units
 

@@ -89,7 +89,10 @@ def sentences(text: str) -> tuple[Span, ...]:
     No sentence crosses a line end. Together the spans hold every character that is not white
     space.
     """
-    return tuple(span for line in lines(text) for span in _sentences_of_line(text, line))
+    found: list[Span] = []
+    for line in lines(text):
+        found += _sentences_of_line(text, line)
+    return tuple(found)
 
 
 def lines(text: str) -> Iterator[Span]:

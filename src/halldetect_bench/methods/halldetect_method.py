@@ -13,6 +13,7 @@ from halldetect.paper import prompt
 from halldetect.paper.extract import claim_limit
 from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft
+from halldetect.reading.sentences import sentences
 from halldetect.report import Report
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, pair_of
@@ -89,7 +90,7 @@ class LlmExtractor:
     def prepare(self, pairs: Sequence[Pair]) -> None:
         """Ask about the responses of many pairs in one batch, for later calls of `draft`."""
         responses = [read_texts(clean_pair(pair)).response for pair in pairs]
-        blocks = ((one.text, claim_limit(len(one.sentences))) for one in responses)
+        blocks = ((one.text, claim_limit(len(sentences(one.text)))) for one in responses)
         wanted = [key for key in dict.fromkeys(blocks) if self._is_new(*key)]
         self._known.update(zip(wanted, self._asked(wanted), strict=True))
 
