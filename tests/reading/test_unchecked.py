@@ -103,6 +103,41 @@ def test_part_has_reason_and_weight(text: str, reason: str, asserting: bool) -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Tom swims [1][2].", [("[1]", "a citation mark"), ("[2]", "a citation mark")]),
+        ("Tom swims [1, 2] fast.", [("[1, 2]", "a citation mark")]),
+        ("Tom swims.[^1]\n\n[^1]: Ann ran.", [("1", "a citation mark")] * 2),
+        ("Tom swims.[3]\n[4]", [("[3]", "a citation mark"), ("4", "a list mark")]),
+        ("  ```sh\nls foo\n```", [("sh", "code"), ("ls foo", "code")]),
+        ("~~~sh\nls foo\n~~~", [("sh", "code"), ("ls foo", "code")]),
+        ("[Tom swims](a-b).", [("a-b", "a link")]),
+        ("[foo]: https://a.org/x", [("foo]: https://a.org/x", "a link")]),
+        ("www.a.org", [("www.a.org", "a link")]),
+        ("- [x] Tom swims.", [("x", "a list mark")]),
+        ("a) Tom swims.\nb) Ann runs.", [("a", "a list mark"), ("b", "a list mark")]),
+        ("<b>Tom</b> swims.", [("b", "mark-up"), ("b", "mark-up")]),
+        ("Tom swims. <br> Ann runs.", [("br", "mark-up")]),
+        (
+            "<p a='x'\nb='y'>Tom swims.</p>",
+            [("p a='x", "mark-up"), ("b='y", "mark-up"), ("p", "mark-up")],
+        ),
+        ("~~*Tom &amp; Ann*~~ Tom swims.", [("Tom &amp; Ann", "struck out")]),
+        ("Caf&eacute; Ox is open.", []),
+        ("# Caf&eacute;\n\nTom swims.", [("Caf&eacute;", "a heading")]),
+        ("# Opening\n# Closing", [("Opening", "a heading"), ("Closing", "a heading")]),
+        (
+            "Hope it helps!\nBye now!",
+            [("Hope it helps!", "a courtesy"), ("Bye now!", "a courtesy")],
+        ),
+        ("Did you know that it sank?", [("Did you know that", "an opener")]),
+    ],
+)
+def test_parts_are_cut_where_their_kind_changes(text: str, parts: list[tuple[str, str]]) -> None:
+    assert [(part.text, part.reason) for part in parts_of(text)] == parts
+
+
+@pytest.mark.parametrize(
     ("text", "claims"),
     [
         ('```json\n{"price": 9, "free_for": "children"}\n```', ["price: 9", "free for: children"]),
