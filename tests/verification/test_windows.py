@@ -153,6 +153,8 @@ def test_text_between_sentences_counts() -> None:
     # By their sentences alone two would fit on a page.
     pages = cut_pages(counted(document, Letters), 12)
     assert [page.cut(text) for page in pages] == ["Aaaa.", "Bbbb.", "Cccc.", "Dddd."]
+    pages = cut_pages(counted(document, Letters), 24)
+    assert [page.cut(text) for page in pages] == ["Aaaa.     Bbbb.", "Cccc.     Dddd."]
     pages = cut_pages(counted(document, Letters), 15)
     assert [page.cut(text) for page in pages] == ["Aaaa.     Bbbb.", "Cccc.     Dddd."]
 
@@ -167,6 +169,9 @@ def test_text_between_sentences_counts() -> None:
         ("abcdef gh", 6, ["abcdef", "gh"]),
         ("aaa   bbb", 5, ["aaa ", "bbb"]),
         ("a", 0, ["a"]),
+        ("a bcdefgh", 7, ["a", "bcdefgh"]),
+        ("a bbb cccccccccc", 10, ["a bbb", "cccccccccc"]),
+        ("aaaaaaaaaa bbb c", 10, ["aaaaaaaaaa", "bbb c"]),
     ],
 )
 def test_long_sentence_is_halved_at_a_space(sentence: str, room: int, parts: list[str]) -> None:
