@@ -93,6 +93,7 @@ def test_best_runs_of_several_documents_are_judged_together() -> None:
     assert [[place for place, _ in window.places] for window in joined] == [[0, 2], [0, 1, 2]]
     assert "built in 1790" in joined[0].text
     assert "opened in 1802" in joined[0].text
+    assert [window.page for window in joined] == [False, False]
 
 
 def test_joined_tokens_are_those_of_the_text() -> None:
@@ -133,11 +134,36 @@ def test_documents_share_a_page_up_to_the_limit() -> None:
 
 
 def test_second_document_adds_what_the_first_one_lacks() -> None:
-    copied = "The mill was built in 1790 of stone. Rain fell. Wind blew. Snow melted. Ice cracked."
-    documents = (read_source("The mill was built in 1790."), read_source(f"{copied} {BRIDGE}"))
-    ((found,),) = verify(OverlapVerifier(), [Task((BOTH,), documents)])
+    mill = "The mill was built in 1790 by Ann Cole of Stoke."
+    again = f"{mill[:-1]}, they say. Rain fell. Wind blew. Snow melted. Ice cracked."
+    documents = (read_source(mill), read_source(f"{again} {BRIDGE}"))
+    claim = f"{mill[:-1]} and the bridge opened in 1802."
+    ((found,),) = verify(OverlapVerifier(), [Task((claim,), documents)])
     (joined,) = [window for window in found.windows if window.others]
-    assert "opened in 1802" in joined.text
+    assert joined.text == f"{mill} Snow melted. Ice cracked. The bridge at Stoke opened in 1802."
+
+
+def test_short_windows_rank_by_their_length_beside_the_statement() -> None:
+    whole = (
+        "In the old days the mill ground barley and rye and oats and corn for all of the people."
+    )
+    found = judged(
+        "The mill ground barley and rye and oats and corn.",
+        f"{whole} The mill ground barley and rye and oats at times.",
+        stop=1.1,
+    )
+    assert found.windows[0].text == whole
+
+
+def test_pages_rank_by_shared_words_alone() -> None:
+    rain = " Rain fell on every roof." * 6
+    documents = (
+        read_source(f"Ann, Bob and Eve left.{rain}"),
+        read_source(f"Tom and Max stayed.{rain}"),
+        read_source("Zoe sang."),
+    )
+    ((found,),) = verify(OverlapVerifier(), [Task(("Ann Bob Eve Tom Max Zoe",), documents)])
+    assert [window.document for window in found.windows if window.page] == [0, 1]
 
 
 def test_window_may_fill_the_room_exactly() -> None:
@@ -209,6 +235,7 @@ def test_too_long_statement_has_a_reason() -> None:
     found = judged("very " * 101 + "long")
     assert found.windows == ()
     assert found.reason == "the claim has 102 tokens; the verifier reads 100"
+    assert judged("very " * 99 + "long").reason is None
 
 
 class Illiterate(OverlapVerifier):
