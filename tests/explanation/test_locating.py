@@ -43,6 +43,8 @@ def test_smaller_verifier_finds_passages(locator: OverlapVerifier) -> None:
 
 def test_clear_passage_needs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     class Clear(OverlapVerifier):
+        answer = 0.8
+
         def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
             self.calls.append(list(pairs))
             return [Probabilities(value, 1.0 - value, 0.0) for value in [self.answer] * len(pairs)]

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from halldetect.paper.windows import source_windows
-from halldetect.reading.overlap import WordIndex, content_keys, content_words, shared_part
 from halldetect.reading.document import Span
+from halldetect.reading.overlap import WordIndex, content_keys, content_words, shared_part
 from halldetect.reading.sentences import read_document
 
 

@@ -167,7 +167,7 @@ def test_pages_rank_by_shared_words_alone() -> None:
 
 
 def test_window_may_fill_the_room_exactly() -> None:
-    long = "The mill on the Arle at Stoke ground barley and rye and oats for all who came by cart today."
+    long = "The mill on the Arle at Stoke ground barley and rye and oats for all of us today."
     verifier = OverlapVerifier(2 * len(long.split()))
     found = judged(
         "The mill ground barley and oats for all today.", f"{long} Rain fell.", verifier, 1.1
