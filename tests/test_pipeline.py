@@ -205,6 +205,21 @@ def test_seconds_are_split_by_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0.0 <= short["verify"] < long["verify"]
 
 
+def test_claim_with_a_problem_is_not_judged() -> None:
+    class English(OverlapVerifier):
+        @property
+        def description(self) -> dict[str, Any]:
+            return {**super().description, "languages": ["en"]}
+
+    verifier = English()
+    german = "Die Brücke wurde 1932 eröffnet und ist heute ein Museum."
+    response = f"The bridge that opened in 1932 is very long. It is a bridge of six lanes. {german}"
+    *_, claim = detector(verifier=verifier).check(SOURCE, response).claims
+    assert (claim.status, claim.support) == (Status.UNCHECKABLE, None)
+    assert (claim.reason or "").startswith("it is not in English")
+    assert german not in {text for call in verifier.calls for _, text in call}
+
+
 # Second readings
 
 
