@@ -163,6 +163,23 @@ def test_values_in_mark_up_are_judged(text: str, claims: list[str]) -> None:
     assert not any(part.asserting for part in parts_of(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("|Guest|Fare|\n|---|---|\n|Child|nine|", [("Child, Fare: nine", "Child|nine")]),
+        (
+            "The mill has:\n\n- a wheel\n- an axle",
+            [("The mill has a wheel", "a wheel"), ("The mill has an axle", "an axle")],
+        ),
+        ('```json\n{"price": 9}\n```', [("price: 9", '"price": 9')]),
+        ("Tom swims [1].", [("Tom swims.", "Tom swims [1].")]),
+    ],
+)
+def test_claim_has_the_place_of_its_own_words(text: str, claims: list[tuple[str, str]]) -> None:
+    found = read_claims(read_response(text))
+    assert [(claim.text, claim.span.cut(text)) for claim in found if claim.span] == claims
+
+
 @pytest.mark.parametrize("piece", ["a ~~b~~ ", "[1] x ", "`a=1` ", "<b a='c d e'>x ", "& &amp; "])
 def test_long_lines_of_marks_end(piece: str) -> None:
     require_complete(piece * 5_000)
