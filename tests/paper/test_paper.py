@@ -201,8 +201,9 @@ class Limited(OverlapVerifier):
     pairs_at_once = 3
 
 
-@pytest.mark.parametrize(("verifier", "most"), [(OverlapVerifier(), 16), (Limited(), 3)])
-def test_every_pair_is_judged_once_in_batches(verifier: OverlapVerifier, most: int) -> None:
+@pytest.mark.parametrize(("kind", "most"), [(OverlapVerifier, 16), (Limited, 3)])
+def test_every_pair_is_judged_once_in_batches(kind: type[OverlapVerifier], most: int) -> None:
+    verifier = kind()
     source = " ".join(f"The mill has wheel {n}." for n in range(8))
     steps: list[tuple[str, int, int]] = []
     paper = telling(verifier, steps)
