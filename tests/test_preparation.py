@@ -109,6 +109,13 @@ def test_verifier_of_some_languages_refuses_the_others() -> None:
     assert of_languages([SOURCE, GERMAN], "It is long.").notes == ()
 
 
+def test_unknown_language_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halldetect.reading.languages._identifier", lambda: None)
+    assert of_languages([SOURCE, "塔川山木水火"], "It is long.").notes == (
+        "a document of the source is in a language that could not be told",
+    )
+
+
 def test_claim_in_another_language_is_a_problem_of_its_own() -> None:
     response = f"{ENGLISH} {GERMAN} {FRENCH}"
     claims = of_languages(SOURCE, response).claims

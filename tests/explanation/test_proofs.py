@@ -127,6 +127,15 @@ def test_half_sure_passage_settles() -> None:
     assert passages(Half(), findings("The nurse Anna Brandt won.")) == [[WON]]
 
 
+def test_answers_that_fit_no_passage_are_refused() -> None:
+    class Talkative(NeedsAll):
+        def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+            return [*super().judge(pairs), YES]
+
+    with pytest.raises(ValueError, match="longer"):
+        find_proofs([findings(WON)], Talkative("regatta"))
+
+
 def test_search_ends_with_the_first_round_that_settles() -> None:
     verifier = NeedsAll("regatta")
     passages(verifier, findings(WON))
