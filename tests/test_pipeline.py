@@ -119,6 +119,20 @@ def test_one_failing_pair_leaves_the_events_of_others() -> None:
     assert (failed.claims, failed.verdict) == ((), Verdict.UNCHECKABLE)
     assert checked.ok
     assert last_claims(seen, 1) == checked.claims
+    settled = [event for event in seen if isinstance(event, ClaimSettled) and event.pair == 1]
+    assert len(settled) == 2, "once when it is judged, once when it is explained"
+
+
+def test_wrong_number_of_answers_is_a_failure() -> None:
+    class Talkative(OverlapVerifier):
+        def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+            return [*super().judge(pairs), Probabilities(1.0, 0.0, 0.0)]
+
+    report = detector(verifier=Talkative()).check(SOURCE, "Whales live nearby.")
+    assert report.verdict is Verdict.UNCHECKABLE
+    assert (report.reason or "").startswith("the verifier failed: ValueError: ")
+    paper = Detector.paper(SentenceExtractor(), Talkative())
+    assert (paper.check(SOURCE, "Whales live.").reason or "").startswith("the verifier failed: ")
 
 
 def test_failing_explanation_is_a_note_of_its_pair() -> None:
@@ -189,6 +203,91 @@ def test_seconds_are_split_by_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert set(short) == {"read", "verify", "facts", "explain", "proof"}
     assert 0.0 <= short["verify"] < long["verify"]
+
+
+def test_claim_with_a_problem_is_not_judged() -> None:
+    class English(OverlapVerifier):
+        @property
+        def description(self) -> dict[str, Any]:
+            return {**super().description, "languages": ["en"]}
+
+    verifier = English()
+    german = "Die Brücke wurde 1932 eröffnet und ist heute ein Museum."
+    response = f"The bridge that opened in 1932 is very long. It is a bridge of six lanes. {german}"
+    *_, claim = detector(verifier=verifier).check(SOURCE, response).claims
+    assert (claim.status, claim.support) == (Status.UNCHECKABLE, None)
+    assert (claim.reason or "").startswith("it is not in English")
+    assert german not in {text for call in verifier.calls for _, text in call}
+
+
+# Second readings
+
+
+class WithoutPronouns(OverlapVerifier):
+    """Gives a P(E) to claims, and another to those with a pronoun."""
+
+    def __init__(self, plain: float, pronoun: float, calibration: dict[str, float]) -> None:
+        super().__init__()
+        self.plain, self.pronoun, self.calibration = plain, pronoun, calibration
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {**super().description, "calibration": self.calibration}
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        self.calls.append(list(pairs))
+        values = [self.pronoun if "She" in claim else self.plain for _, claim in pairs]
+        return [Probabilities(value, 1.0 - value, 0.0) for value in values]
+
+
+ANN = "Ann Cole left. She wept. Olaf sang."
+
+
+@pytest.mark.parametrize(
+    ("plain", "pronoun", "read_as"),
+    [(0.4, 0.1, "Ann Cole wept."), (0.4, 0.4, None), (0.1, 0.4, None), (0.9, 0.6, None)],
+)
+def test_second_reading_counts_only_where_it_rescues(
+    plain: float, pronoun: float, read_as: str | None
+) -> None:
+    (_, claim, _) = detector(verifier=WithoutPronouns(plain, pronoun, {})).check(SOURCE, ANN).claims
+    assert (claim.read_as, claim.support) == (read_as, plain if read_as else pronoun)
+
+
+def test_support_of_second_readings_and_citations_counts_the_claims() -> None:
+    verifier = WithoutPronouns(0.4, 0.1, {"length": 1.0})
+    response = ANN.replace("sang.", "sang [2].")
+    _, rescued, cited = detector(verifier=verifier).check([SOURCE, "Rain fell."], response).claims
+    assert rescued.support == pytest.approx(2 / 3)
+    assert [item.status for item in cited.citations] == [Status.SUPPORTED]
+
+
+def test_second_reading_is_judged_under_the_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
+    )
+    verifier = WholeOnly(lambda premise, claim: False)
+    documents = [
+        {"id": "a.md", "text": "In May Ann Cole left."},
+        {"id": "b.md", "text": "In June Ann Cole wept."},
+    ]
+    report = detector(verifier=verifier).check(documents, "Ann Cole left. She wept.")
+    assert report.claims[1].read_as == "Ann Cole wept."
+    assert {premise.split("\n")[0] for call in verifier.calls for premise, _ in call} == {"a.md"}
+
+
+def test_cited_document_is_asked_until_it_supports() -> None:
+    documents = [
+        "In 1932 the bridge opened.",
+        "In 1932 the long bridge opened. It is 503 metres long. Six lanes cross it. Cats sleep.",
+    ]
+    verifier = OverlapVerifier()
+    (claim,) = detector(verifier=verifier).check(documents, "The bridge opened in 1932 [2].").claims
+    assert [item.status for item in claim.citations] == [Status.SUPPORTED]
+    assert [premise for call in verifier.calls for premise, _ in call] == [
+        "In 1932 the bridge opened.",
+        "In 1932 the long bridge opened.",
+    ]
 
 
 # Knowledge

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from halldetect import Detector
-from halldetect.report import Status
+from halldetect.report import Probabilities, Status
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = (
@@ -37,6 +39,23 @@ def test_smaller_verifier_finds_passages(locator: OverlapVerifier) -> None:
     assert claim.proof.text == "Today the mill is a museum."
     assert judge.calls == [[(SOURCE, RIGHT)]]
     assert len(locator.calls) == 1
+
+
+def test_clear_passage_needs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clear(OverlapVerifier):
+        answer = 0.8
+
+        def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+            self.calls.append(list(pairs))
+            return [Probabilities(value, 1.0 - value, 0.0) for value in [self.answer] * len(pairs)]
+
+    found = Clear()
+    monkeypatch.setattr("halldetect.verification.verifiers.load_verifier", lambda *_, **__: found)
+    for found.answer, asked in ((0.8, 1), (0.79, 2)):
+        found.calls.clear()
+        (claim,) = Detector(Whole()).check(SOURCE, RIGHT).claims
+        assert claim.status is Status.SUPPORTED, "the judge decides"
+        assert len(found.calls) == asked
 
 
 def test_judge_finds_contradicting_passages(locator: OverlapVerifier) -> None:

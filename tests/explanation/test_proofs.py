@@ -72,22 +72,68 @@ WON = "Anna Brandt won the regatta."
 
 
 @pytest.mark.parametrize(
-    ("phrases", "proof"),
+    ("phrases", "proof", "rounds"),
     [
-        (["regatta"], WON),
-        (["nurse"], "She is a nurse."),
-        (["regatta", "nurse"], f"{WON} The weather was fine. She is a nurse."),
-        (["regatta", ". "], f"{WON} The weather was fine."),  # shorter than with the one before
-        (["dredged", "fine"], SOURCE[: SOURCE.index(" She")]),
-        (["dredged", "lamp"], SOURCE[: SOURCE.index(" Nobody")]),
-        (["harbour", "Fireworks"], SOURCE),
+        (["regatta"], WON, 1),
+        (["nurse"], "She is a nurse.", 2),
+        (["regatta", ". "], f"{WON} The weather was fine.", 3),  # shorter than with the one before
+        (["regatta", "nurse"], f"{WON} The weather was fine. She is a nurse.", 4),
+        (["dredged", "fine"], SOURCE[: SOURCE.index(" She")], 4),
+        (["dredged", "lamp"], SOURCE[: SOURCE.index(" Nobody")], 5),
+        (["harbour", "Fireworks"], SOURCE, 5),
     ],
 )
-def test_shortest_settling_passage_is_shown(phrases: list[str], proof: str) -> None:
+def test_shortest_settling_passage_is_shown(phrases: list[str], proof: str, rounds: int) -> None:
     verifier = NeedsAll(*phrases)
     assert passages(verifier, findings("The nurse Anna Brandt won the regatta.")) == [[proof]]
     pairs = [pair for call in verifier.calls for pair in call]
     assert len(pairs) == len(set(pairs))
+    assert len(verifier.calls) == rounds
+
+
+def test_sentence_without_a_shared_word_is_not_tried_alone() -> None:
+    verifier = NeedsAll("harbour", "Fireworks")
+    passages(verifier, findings("Anna Brandt won."))
+    alone = [premise for call in verifier.calls for premise, _ in call if premise.count(".") == 1]
+    assert alone == [WON]
+
+
+@pytest.mark.parametrize(("between", "together"), [(0, True), (4, True), (5, False)])
+def test_two_best_sentences_are_tried_together_if_they_are_near(
+    between: int, together: bool
+) -> None:
+    filler = " ".join(f"Cloud number {at} drifted by." for at in range(between))
+    passage = f"Anna Brandt won the regatta. {filler} She is a nurse.".replace("  ", " ")
+    source = f"{passage} {' '.join(['Cats slept there.'] * 12)}"
+    whole = Evidence(source, 0, Span(0, len(source)), (), YES)
+    claim = "The nurse Anna Brandt won the regatta."
+    found = Findings(
+        CleanPair((source,), claim, None),
+        documents=(read_source(source),),
+        claims=(Claim(claim, None),),
+        reports=(ClaimReport(claim, None, None, Status.SUPPORTED, None, 0.9, proof=whole),),
+    )
+    verifier = NeedsAll("\0")
+    find_proofs([found], verifier)
+    asked = [premise for call in verifier.calls for premise, _ in call]
+    assert (passage in asked) is together
+
+
+def test_half_sure_passage_settles() -> None:
+    class Half(NeedsAll):
+        def _answer(self, premise: str) -> Probabilities:
+            return Probabilities(0.5, 0.5, 0.0)
+
+    assert passages(Half(), findings("The nurse Anna Brandt won.")) == [[WON]]
+
+
+def test_answers_that_fit_no_passage_are_refused() -> None:
+    class Talkative(NeedsAll):
+        def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+            return [*super().judge(pairs), YES]
+
+    with pytest.raises(ValueError, match="longer"):
+        find_proofs([findings(WON)], Talkative("regatta"))
 
 
 def test_search_ends_with_the_first_round_that_settles() -> None:

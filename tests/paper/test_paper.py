@@ -9,11 +9,18 @@ from typing import Any
 import pytest
 
 from halldetect import Detector, Status, Verdict
+from halldetect.config import Configuration
 from halldetect.errors import ExtractionError
+from halldetect.paper.contrast import report_claim
 from halldetect.paper.fed import fed
 from halldetect.paper.windows import source_windows
-from halldetect.protocols import Draft
+from halldetect.protocols import ClaimsExtracted, Draft, Event
+from halldetect.reading.claims import Claim
+from halldetect.reading.document import Span
 from halldetect.reading.sources import read_source
+from halldetect.report import Probabilities
+from halldetect.verification.judging import Judgement
+from halldetect.verification.windows import Window
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 WORDS = "mill wheel flood museum stone barley river owner iron axle 1790 1850 never built".split()
@@ -152,6 +159,116 @@ def test_failures_are_reasons() -> None:
     assert report.reason == "the claims could not be extracted: out of memory"
     silent = Detector.paper(Scripted(), OverlapVerifier()).check("Bob left.", "Bob left.")
     assert silent.reason == "the extractor found no claim in the response"
+    for failed in (report, silent):
+        assert (failed.verdict, failed.threshold) == (Verdict.UNCHECKABLE, 0.5)
+        assert failed.provenance.extractor == {"name": "scripted"}
+        assert failed.provenance.verifier == {}
+    refused = Detector.paper(Scripted(), OverlapVerifier(), threshold=0.3).check("Bob left.", "")
+    assert (refused.reason, refused.threshold) == ("the response is empty", 0.3)
+    assert refused.provenance.extractor == {}
+
+
+def telling(verifier: OverlapVerifier, steps: list[tuple[str, int, int]]) -> Detector:
+    return Detector(
+        verifier,
+        extractor=SentenceExtractor(),
+        config=Configuration.for_paper().replaced(fallback=None),
+        progress=lambda *step: steps.append(step),
+    )
+
+
+def test_observers_get_the_claims_and_the_phases() -> None:
+    events: list[Event] = []
+    steps: list[tuple[str, int, int]] = []
+    paper = telling(OverlapVerifier(), steps)
+    reports = paper.check_many(
+        [("Bob left Rome.", "Bob left. Ann sang."), ("Bob left.", ""), ("Bob left.", "Bob left.")],
+        observe=events.append,
+    )
+    assert events == [
+        ClaimsExtracted(0, (Claim("Bob left", Span(0, 8)), Claim("Ann sang", Span(10, 18)))),
+        ClaimsExtracted(2, (Claim("Bob left", Span(0, 8)),)),
+    ]
+    assert steps == [("verify", 2, 2), ("verify", 1, 1)]
+    for report in (reports[0], reports[2]):
+        assert set(report.cost.seconds) == {"extract", "verify"}
+        assert all(0.0 <= spent < 60.0 for spent in report.cost.seconds.values())
+
+
+class Limited(OverlapVerifier):
+    """Wants few pairs per call."""
+
+    pairs_at_once = 3
+
+
+@pytest.mark.parametrize(("kind", "most"), [(OverlapVerifier, 16), (Limited, 3)])
+def test_every_pair_is_judged_once_in_batches(kind: type[OverlapVerifier], most: int) -> None:
+    verifier = kind()
+    source = " ".join(f"The mill has wheel {n}." for n in range(8))
+    steps: list[tuple[str, int, int]] = []
+    paper = telling(verifier, steps)
+    paper.check(source, "The mill has wheels. The mill is old.")
+    pairs = [pair for call in verifier.calls for pair in call]
+    assert len(pairs) == len(set(pairs)) == 30
+    assert [len(call) for call in verifier.calls[:-1]] == [most] * (29 // most)
+    assert steps == [("verify", min(most * (at + 1), 30), 30) for at in range(len(verifier.calls))]
+
+
+def test_two_way_verifier_contradicts_nothing() -> None:
+    source = "Bob left Rome. Ann sold a boat."
+    (claim,) = (
+        Detector.paper(SentenceExtractor(), OverlapVerifier(two_way=True))
+        .check(source, "Bob never left Rome.")
+        .claims
+    )
+    assert (claim.contradiction, claim.contradicting) == (None, None)
+    assert claim.proof == claim.entailing
+    (claim,) = (
+        Detector.paper(SentenceExtractor(), OverlapVerifier())
+        .check(source, "Bob never left Rome.")
+        .claims
+    )
+    assert claim.status is Status.CONTRADICTED
+    assert claim.contradiction == pytest.approx(0.735)
+    assert claim.proof == claim.contradicting != claim.entailing
+
+
+@pytest.mark.parametrize(
+    ("answers", "status", "score"),
+    [
+        ([(0.6, 0.1), (0.1, 0.5)], Status.SUPPORTED, 0.1),
+        ([(0.5, 0.5)], Status.UNSUPPORTED, 0.0),
+        ([(0.4, 0.51)], Status.CONTRADICTED, -0.11),
+        ([(0.4, 0.1), (0.1, 0.9)], Status.CONTRADICTED, -0.5),
+        ([(0.2, 0.3)], Status.UNSUPPORTED, -0.1),
+    ],
+)
+def test_claim_is_grounded_if_support_prevails(
+    answers: list[tuple[float, float]], status: Status, score: float
+) -> None:
+    windows = tuple(Window(f"W{at}", 0, Span(at, at + 1)) for at in range(len(answers)))
+    found = tuple(Probabilities(yes, 1.0 - yes - no, no) for yes, no in answers)
+    report = report_claim(Claim("Bob left", Span(0, 8)), Judgement(windows, found))
+    assert report.status is status
+    assert report.fed_score == pytest.approx(score)
+    assert report.support == max(yes for yes, _ in answers)
+    assert report.contradiction == max(no for _, no in answers)
+
+
+def test_claim_without_windows_has_a_reason() -> None:
+    claim = Claim("Bob left", None, "its place is unknown")
+    found = report_claim(claim, Judgement())
+    assert (found.status, found.reason) == (
+        Status.UNCHECKABLE,
+        "no window of the source was judged",
+    )
+    assert report_claim(claim, Judgement(reason="too long")).reason == "too long"
+    paper = Detector.paper(SentenceExtractor(), OverlapVerifier(5))
+    fits, exceeds = paper.check(
+        "Bob left.", "Bob left Rome today. Bob left Rome again today."
+    ).claims
+    assert fits.reason is None
+    assert exceeds.reason == "the claim has 5 tokens; the verifier reads fewer"
 
 
 def test_default_report_has_no_field_of_the_paper() -> None:

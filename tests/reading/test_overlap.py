@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
+import pytest
+
 from halldetect.paper.windows import source_windows
+from halldetect.reading.document import Span
 from halldetect.reading.overlap import WordIndex, content_keys, content_words, shared_part
 from halldetect.reading.sentences import read_document
 
@@ -35,3 +40,33 @@ def test_rare_words_count_more() -> None:
     assert third == 1.0 > first > second > 0.0
     assert index.shares("The queen abdicated", parts) == [0.0] * 3
     assert index.shares("of the", parts) == [1.0] * 3
+    # Of the three sentences, all have "mayor", two have "elected" and one has "1901".
+    mayor, elected, year = (math.log1p(3 / (count + 0.5)) for count in (3, 2, 1))
+    total = mayor + elected + year
+    assert (first, second) == pytest.approx(((mayor + elected) / total, mayor / total))
+
+
+def test_word_counts_in_the_part_where_it_begins() -> None:
+    index = WordIndex([read_document("Alpha bravo. Charlie delta.")])
+    parts = [(0, Span(0, 6)), (0, Span(0, 7)), (0, Span(6, 7)), (0, Span(7, 27))]
+    assert index.shares("bravo", parts) == [0.0, 1.0, 1.0, 0.0]
+
+
+def test_words_of_other_parts_do_not_count() -> None:
+    index = WordIndex([read_document("Alpha bravo."), read_document("Alpha delta. Bravo echo.")])
+    alpha, bravo = (1, Span(0, 12)), (1, Span(13, 24))
+    assert index.shares("alpha bravo", [alpha, bravo]) == [0.5, 0.5]
+    assert index.shares("alpha bravo", [alpha, bravo], [(0, Span(0, 5))]) == [0.0, 1.0]
+    assert index.shares("alpha bravo", [alpha, bravo], [(0, Span(0, 12))]) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("length", [10, 5_000])
+def test_long_texts_are_indexed_as_short_ones(length: int) -> None:
+    text = "Alpha bravo. " * length
+    index = WordIndex([read_document(text)])
+    assert index.shares("alpha zulu", [(0, Span(0, 12))]) == pytest.approx(
+        [
+            math.log1p(length / (length + 0.5))
+            / (math.log1p(length / (length + 0.5)) + math.log1p(2 * length))
+        ]
+    )

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.reading.references import begins_with_pronoun, readings
+from halldetect.reading.references import (
+    MAX_LENGTH,
+    Reading,
+    begins_with_pronoun,
+    readings,
+)
 
 
 def reading(before: str, sentence: str) -> str | None:
@@ -21,6 +26,17 @@ def reading(before: str, sentence: str) -> str | None:
         ("Tom Arkwright left Rome.", "His shop closed.", "Tom Arkwright's shop closed."),
         ("The Harriers won 3-1.", "They moved up.", "The Harriers moved up."),
         ("Ida and Marte Roen grew up here.", "They left.", "Ida and Marte Roen left."),
+        ("The Maron opened in 1994.", "In 2011, it closed.", "In 2011, the Maron closed."),
+        ("A museum opened in 1994.", "It closed in 2011.", "The museum closed in 2011."),
+        ("An inn opened in 1994.", "It closed in 2011.", "The inn closed in 2011."),
+        ("In Rome, a museum opened.", "Later it closed.", "Later the museum closed."),
+        ("The Harriers won 3-1.", "Their bus was late.", "The Harriers' bus was late."),
+        ("Tom Charles left.", "His dog stayed.", "Tom Charles's dog stayed."),
+        ("Ann and Bob left.", "Their dog stayed.", "Ann and Bob's dog stayed."),
+        ("The shops closed.", "These were sold.", "The shops were sold."),
+        ("The shops closed.", "Those sold well.", "The shops sold well."),
+        ("The shops closed.", "These are cheap.", "The shops are cheap."),
+        ("Ann Cole lost.", "But in Rome, she won.", "But in Rome, Ann Cole won."),
     ],
 )
 def test_names_replace_pronouns(before: str, sentence: str, read: str) -> None:
@@ -41,6 +57,10 @@ def test_names_replace_pronouns(before: str, sentence: str, read: str) -> None:
         ("Ann Cole signed.", "Neither party may assign this agreement."),
         ("The museum opened in 1998.", "The museum closed a year later."),
         ("Ann Cole left.", "“She never came back,” Bob replied."),
+        ("The shops closed.", "These shops were sold."),
+        ("The shops closed.", "THOSE of Rome were sold."),
+        ("The shops closed.", "These"),
+        ("The Maron opened in 1994.", "Later it rained."),
     ],
 )
 def test_ambiguous_pronouns_stay(before: str, sentence: str) -> None:
@@ -57,6 +77,26 @@ def test_ambiguous_pronouns_stay(before: str, sentence: str) -> None:
         ("Engineers at Norvik looked at it.", "They left.", "Engineers left."),
         ("Ann Cole lost.", "Born in Bonn, she left.", "Born in Bonn, Ann Cole left."),
         ("The horror film was made in May.", "It won.", "The horror film won."),
+        ("In Rome, Ann, the mayor, left.", "She won.", "Ann won."),
+        ("Five days later, Ann left.", "She won.", "Ann won."),
+        ("Mrs. Quist left.", "She won.", "Mrs. Quist won."),
+        ("The club. A bar left.", "It won.", "The club won."),
+        ("The club (a bar) left.", "It won.", "The club won."),
+        ("The club that won left.", "It won.", "The club won."),
+        ("The club not in Rome left.", "It won.", "The club won."),
+        ("The club but no bar left.", "It won.", "The club won."),
+        ("The Maron in Rome grew.", "It won.", "The Maron won."),
+        ("The dog chews the bone.", "It won.", "The dog won."),
+        ("The dog chews his bone.", "It won.", "The dog won."),
+        ("The dog chews it.", "It won.", "The dog won."),
+        ("Duke of York left.", "He won.", "Duke of York won."),
+        ("Anna the Great left.", "She won.", "Anna the Great won."),
+        ("The towers of Rome fell.", "They burned.", "The towers of Rome burned."),
+        ("The police left.", "They won.", "The police won."),
+        ("The two fell.", "They won.", "The two won."),
+        ("The glass fell.", "It broke.", "The glass broke."),
+        ("The campus grew.", "It won.", "The campus won."),
+        ("The oasis shrank.", "It won.", "The oasis won."),
     ],
 )
 def test_the_name_ends_before_the_verb(before: str, sentence: str, read: str) -> None:
@@ -76,6 +116,16 @@ def test_the_name_ends_before_the_verb(before: str, sentence: str, read: str) ->
         ("Judge: Did Ann see the van?", "Serra: I drove it."),
         ("The passage describes the Maron.", "It opened in 1994."),
         ("The council made a proposal.", "This proposal was withdrawn."),
+        ("The club.", "It closed."),
+        ("***", "It closed."),
+        ("iron is cheap.", "It rusts."),
+        ("Can Ann Cole swim?", "She left."),
+        ("No Dane left.", "It closed."),
+        ("Norvik in Rome grew.", "It closed."),
+        ("Anna von Trapp left.", "She closed."),
+        ("The Duke left.", "He closed."),
+        ("The towers of Rome fell.", "It burned."),
+        ("The boss left.", "They won."),
     ],
 )
 def test_unlikely_antecedents_are_ignored(before: str, sentence: str) -> None:
@@ -106,6 +156,11 @@ def test_an_apostrophe_is_no_quotation() -> None:
         "Known for his calm, warm voice, Hale sang.",
         "When he fell, Bob Hale was alone.",
         "According to his doctor, Hale is well.",
+        "According to reports, he fell.",
+        "Dogs, he said.",
+        "Sadly Bob, he fell.",
+        "As is usual, he fell.",
+        "After dinner was over, he fell.",
     ],
 )
 def test_name_after_the_pronoun(sentence: str) -> None:
@@ -147,6 +202,31 @@ def test_independent_sentences_stay(sentence: str) -> None:
 def test_names_are_handed_on() -> None:
     found = readings(["Ann Cole left.", "She sold a shop.", "She died."])
     assert [item.text for item in found if item] == ["Ann Cole sold a shop.", "Ann Cole died."]
+
+
+def test_first_sentence_depends_on_nothing() -> None:
+    assert readings(["Otto did so.", "But Ann did."])[0] is None
+    assert readings(["Otto did so."]) == readings(["It closed."]) == [None]
+
+
+def test_only_a_resolved_reading_gives_the_next_name() -> None:
+    _, both, last = readings(["Ann Cole left.", "Otto did so.", "He sang."])
+    assert both == Reading("Ann Cole left. Otto did so.", resolved=False)
+    assert last == Reading("Otto sang.", resolved=True)
+
+
+@pytest.mark.parametrize(("length", "found"), [(MAX_LENGTH, True), (MAX_LENGTH + 1, False)])
+def test_long_sentences_are_not_searched(length: int, found: bool) -> None:
+    long = "It " + "grew " * 200
+    assert (reading("The Maron opened.", long[: length - 1] + ".") is not None) is found
+    before = "The Maron " + "grew " * 200
+    assert (reading(before[: length - 1] + ".", "It closed.") is not None) is found
+
+
+@pytest.mark.parametrize(("letters", "found"), [(51, False), (52, True)])
+def test_object_far_from_the_subject_is_not_meant(letters: int, found: bool) -> None:
+    before = f"The council met {'x' * letters} a day."
+    assert (reading(before, "It closed.") is not None) is found
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,41 @@ def test_part_has_reason_and_weight(text: str, reason: str, asserting: bool) -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Tom swims [1][2].", [("[1]", "a citation mark"), ("[2]", "a citation mark")]),
+        ("Tom swims [1, 2] fast.", [("[1, 2]", "a citation mark")]),
+        ("Tom swims.[^1]\n\n[^1]: Ann ran.", [("1", "a citation mark")] * 2),
+        ("Tom swims.[3]\n[4]", [("[3]", "a citation mark"), ("4", "a list mark")]),
+        ("  ```sh\nls foo\n```", [("sh", "code"), ("ls foo", "code")]),
+        ("~~~sh\nls foo\n~~~", [("sh", "code"), ("ls foo", "code")]),
+        ("[Tom swims](a-b).", [("a-b", "a link")]),
+        ("[foo]: https://a.org/x", [("foo]: https://a.org/x", "a link")]),
+        ("www.a.org", [("www.a.org", "a link")]),
+        ("- [x] Tom swims.", [("x", "a list mark")]),
+        ("a) Tom swims.\nb) Ann runs.", [("a", "a list mark"), ("b", "a list mark")]),
+        ("<b>Tom</b> swims.", [("b", "mark-up"), ("b", "mark-up")]),
+        ("Tom swims. <br> Ann runs.", [("br", "mark-up")]),
+        (
+            "<p a='x'\nb='y'>Tom swims.</p>",
+            [("p a='x", "mark-up"), ("b='y", "mark-up"), ("p", "mark-up")],
+        ),
+        ("~~*Tom &amp; Ann*~~ Tom swims.", [("Tom &amp; Ann", "struck out")]),
+        ("Caf&eacute; Ox is open.", []),
+        ("# Caf&eacute;\n\nTom swims.", [("Caf&eacute;", "a heading")]),
+        ("# Opening\n# Closing", [("Opening", "a heading"), ("Closing", "a heading")]),
+        (
+            "Hope it helps!\nBye now!",
+            [("Hope it helps!", "a courtesy"), ("Bye now!", "a courtesy")],
+        ),
+        ("Did you know that it sank?", [("Did you know that", "an opener")]),
+    ],
+)
+def test_parts_are_cut_where_their_kind_changes(text: str, parts: list[tuple[str, str]]) -> None:
+    assert [(part.text, part.reason) for part in parts_of(text)] == parts
+
+
+@pytest.mark.parametrize(
     ("text", "claims"),
     [
         ('```json\n{"price": 9, "free_for": "children"}\n```', ["price: 9", "free for: children"]),
@@ -126,6 +161,23 @@ def test_part_has_reason_and_weight(text: str, reason: str, asserting: bool) -> 
 def test_values_in_mark_up_are_judged(text: str, claims: list[str]) -> None:
     assert [claim.text for claim in read_claims(read_response(text))] == claims
     assert not any(part.asserting for part in parts_of(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("|Guest|Fare|\n|---|---|\n|Child|nine|", [("Child, Fare: nine", "Child|nine")]),
+        (
+            "The mill has:\n\n- a wheel\n- an axle",
+            [("The mill has a wheel", "a wheel"), ("The mill has an axle", "an axle")],
+        ),
+        ('```json\n{"price": 9}\n```', [("price: 9", '"price": 9')]),
+        ("Tom swims [1].", [("Tom swims.", "Tom swims [1].")]),
+    ],
+)
+def test_claim_has_the_place_of_its_own_words(text: str, claims: list[tuple[str, str]]) -> None:
+    found = read_claims(read_response(text))
+    assert [(claim.text, claim.span.cut(text)) for claim in found if claim.span] == claims
 
 
 @pytest.mark.parametrize("piece", ["a ~~b~~ ", "[1] x ", "`a=1` ", "<b a='c d e'>x ", "& &amp; "])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halldetect import Detector
 from halldetect.errors import InputError
 from halldetect.reading.document import Span
 from halldetect.report import (
@@ -29,7 +30,8 @@ from halldetect.report import (
     decide,
     rounded,
 )
-from halldetect.report.conclusion import citation_scores
+from halldetect.report.conclusion import citation_scores, graded_score, quoting
+from tests.support.fakes import OverlapVerifier
 
 short = st.text(max_size=3)
 unit = st.floats(0.0, 1.0).map(rounded)
@@ -166,6 +168,25 @@ def test_citation_scores_by_hand() -> None:
     assert citation_scores(found) == CitationScores(0.25, 0.25, 1, 1, 1)
     assert citation_scores([*found[:1], *found[3:]]) == CitationScores(0.5, 0.5, 1, 0, 0)
     assert citation_scores(found[3:]) is None
+
+
+def test_graded_score_is_the_mean_lack_of_support() -> None:
+    assert graded_score([SUPPORTED, UNSUPPORTED, UNKNOWN]) == 0.45
+    assert graded_score([UNKNOWN]) is None
+    checked = Detector(OverlapVerifier()).check("Bob left Rome.", "Bob left. Whales sing.")
+    assert checked.graded == graded_score(checked.claims)
+    assert checked.graded is not None
+
+
+def test_passages_are_quoted_from_the_documents() -> None:
+    other = Evidence("other", 1, Span(0, 3), (2,), Probabilities(0.1, 0.9, 0.0))
+    read = Evidence("read", 0, Span(3, 8), (1, 4), Probabilities(0.9, 0.1, 0.0), (other,))
+    made = replace(SUPPORTED, proof=read, entailing=read)
+    plain = quoting(made, ("It rains.", "Wet."))
+    quoted = Evidence("rains", 0, Span(3, 8), others=(Evidence("Wet", 1, Span(0, 3)),))
+    assert (plain.proof, plain.entailing, plain.contradicting) == (quoted, quoted, None)
+    full = quoting(made, ("It rains.", "Wet."), probabilities=True)
+    assert full.proof == replace(read, text="rains", others=(replace(other, text="Wet"),))
 
 
 def test_text_names_failing_claims_and_passages() -> None:

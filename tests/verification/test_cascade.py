@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,6 +70,36 @@ def test_unclear_response_is_judged_again(both: tuple[Fixed, Fixed]) -> None:
         (event.pair, event.index): event.claim for event in seen if isinstance(event, ClaimSettled)
     }
     assert [last[1, 0], last[1, 1]] == list(unsure.claims)
+
+
+def test_time_of_both_verifiers_counts(
+    both: tuple[Fixed, Fixed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = both[0].judge
+
+    def slowly(pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        time.sleep(0.05)
+        return judge(pairs)
+
+    monkeypatch.setattr(both[0], "judge", slowly)
+    report = Detector("auto").check(SOURCE, "The valve was replaced in June.")
+    assert report.provenance.verifier["name"] == "large"
+    assert report.cost.seconds["verify"] >= 0.05
+
+
+def test_statements_have_the_language_of_their_source(
+    both: tuple[Fixed, Fixed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    languages = {"base": ["en"], "large": ["en", "de"]}
+    monkeypatch.setattr(
+        Fixed,
+        "description",
+        property(lambda self: {"name": self.name, "languages": languages[self.name]}),
+    )
+    ((claim,),) = Detector("auto").judge([(SOURCE, ["The pump was repaired in May."])])
+    assert claim.status is Status.SUPPORTED
+    assert both[0].claims
+    assert both[1].claims == []
 
 
 def test_report_can_be_replayed(both: tuple[Fixed, Fixed]) -> None:

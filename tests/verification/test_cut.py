@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,16 +61,56 @@ def test_file_holds_for_the_same_weights_only(tmp_path: Path) -> None:
     assert read_cut(str(path), {**VERIFIER, "runtime": "other"}) == cut
     with pytest.raises(ConfigurationError, match="other weights"):
         read_cut(str(path), {**VERIFIER, "digest": "5678"})
+    with pytest.raises(ConfigurationError, match="than those of other: run halldetect calibrate"):
+        read_cut(str(path), {**VERIFIER, "name": "other"})
+    assert cut.note == (
+        "threshold 0.100001: at most 0.05 of faithful responses are flagged, "
+        "fitted on 19 labelled faithful responses"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"threshold": 2}', "nonsense"])
 def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "cut.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError):
+    with pytest.raises(ConfigurationError, match=r"cannot read the threshold of '.*cut\.json': "):
         read_cut(str(path), VERIFIER)
-    with pytest.raises(ConfigurationError):
+    with pytest.raises(ConfigurationError, match="cannot read the threshold of"):
         read_cut(str(tmp_path / "missing.json"), VERIFIER)
+
+
+@pytest.mark.parametrize(
+    ("change", "valid"),
+    [
+        ({"threshold": 0.0}, True),
+        ({"threshold": 1.0}, True),
+        ({"threshold": -0.1}, False),
+        ({"threshold": 1.1}, False),
+        ({"verifier": "fake"}, False),
+    ],
+)
+def test_only_values_in_their_range_are_read(
+    change: dict[str, Any], valid: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "cut.json"
+    cut = fit_cut([0.1] * 19, [0.9], 0.05, VERIFIER)
+    cut.write(path)
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert path.read_text(encoding="utf-8") == json.dumps(written, indent=2) + "\n"
+    path.write_text(json.dumps(written | change), encoding="utf-8")
+    if valid:
+        assert read_cut(str(path), VERIFIER) == replace(cut, **change)
+    else:
+        with pytest.raises(ConfigurationError, match="is not a file that halldetect calibrate"):
+            read_cut(str(path), VERIFIER)
+
+
+def test_threshold_has_six_decimals_and_is_found_in_any_order() -> None:
+    assert fit_cut([0.12345678] * 19, [], 0.05, VERIFIER).threshold == 0.123458
+    scores = [0.9, *[0.1] * 18]
+    assert fit_cut(scores, [], 0.05, VERIFIER).threshold == 0.900001
+    assert fit_cut(scores, [], 0.1, VERIFIER).threshold == 0.100001
+    assert fit_cut([0.999999] * 19, [], 0.05, VERIFIER).threshold == 1.0
 
 
 def test_report_names_the_fitted_threshold(tmp_path: Path) -> None:

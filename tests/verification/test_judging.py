@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -93,6 +93,7 @@ def test_best_runs_of_several_documents_are_judged_together() -> None:
     assert [[place for place, _ in window.places] for window in joined] == [[0, 2], [0, 1, 2]]
     assert "built in 1790" in joined[0].text
     assert "opened in 1802" in joined[0].text
+    assert [window.page for window in joined] == [False, False]
 
 
 def test_joined_tokens_are_those_of_the_text() -> None:
@@ -111,6 +112,69 @@ def test_documents_share_pages_under_their_names() -> None:
     assert [document for document, _ in page.places] == [0, 1]
 
 
+def test_documents_without_names_are_numbered() -> None:
+    documents = (read_source(BRIDGE), read_source(SOURCE))
+    ((found,),) = verify(WholeVerifier(), [Task((BOTH,), documents)])
+    assert [window.text for window in found.windows] == [
+        f"Document 1\n{BRIDGE}\n\nDocument 2\n{SOURCE}"
+    ]
+
+
+def test_documents_share_a_page_up_to_the_limit() -> None:
+    documents = tuple(read_source(f"Roof {at} leaks badly.") for at in range(3))
+    # Half the limit is for the statement; a document needs 6 tokens with its name, 4 for a seam.
+
+    def pages(limit: int) -> list[list[int]]:
+        ((found,),) = verify(WholeVerifier(limit), [Task(("Roofs leak.",), documents)])
+        return [[document for document, _ in window.places] for window in found.windows]
+
+    assert pages(60) == [[0, 1, 2]]
+    assert pages(58) == pages(40) == [[0, 1], [2]]
+    assert pages(38) == [[0], [1], [2]]
+
+
+def test_second_document_adds_what_the_first_one_lacks() -> None:
+    mill = "The mill was built in 1790 by Ann Cole of Stoke."
+    again = f"{mill[:-1]}, they say. Rain fell. Wind blew. Snow melted. Ice cracked."
+    documents = (read_source(mill), read_source(f"{again} {BRIDGE}"))
+    claim = f"{mill[:-1]} and the bridge opened in 1802."
+    ((found,),) = verify(OverlapVerifier(), [Task((claim,), documents)])
+    (joined,) = [window for window in found.windows if window.others]
+    assert joined.text == f"{mill} Snow melted. Ice cracked. The bridge at Stoke opened in 1802."
+
+
+def test_short_windows_rank_by_their_length_beside_the_statement() -> None:
+    whole = (
+        "In the old days the mill ground barley and rye and oats and corn for all of the people."
+    )
+    found = judged(
+        "The mill ground barley and rye and oats and corn.",
+        f"{whole} The mill ground barley and rye and oats at times.",
+        stop=1.1,
+    )
+    assert found.windows[0].text == whole
+
+
+def test_pages_rank_by_shared_words_alone() -> None:
+    rain = " Rain fell on every roof." * 6
+    documents = (
+        read_source(f"Ann, Bob and Eve left.{rain}"),
+        read_source(f"Tom and Max stayed.{rain}"),
+        read_source("Zoe sang."),
+    )
+    ((found,),) = verify(OverlapVerifier(), [Task(("Ann Bob Eve Tom Max Zoe",), documents)])
+    assert [window.document for window in found.windows if window.page] == [0, 1]
+
+
+def test_window_may_fill_the_room_exactly() -> None:
+    long = "The mill on the Arle at Stoke ground barley and rye and oats for all of us today."
+    verifier = OverlapVerifier(2 * len(long.split()))
+    found = judged(
+        "The mill ground barley and oats for all today.", f"{long} Rain fell.", verifier, 1.1
+    )
+    assert found.windows[0].text == long
+
+
 def test_documents_too_long_have_their_own_pages() -> None:
     documents = (read_source(BRIDGE), read_source(SOURCE))
     ((found,),) = verify(WholeVerifier(70), [Task((BOTH,), documents)])
@@ -125,6 +189,7 @@ def test_copied_sentence_needs_no_verifier(statement: str) -> None:
     found = judged(statement, verifier=verifier)
     assert [window.text for window in found.windows] == [SENTENCE]
     assert found.probabilities == (Probabilities(1.0, 0.0, None),)
+    assert [window.page for window in found.windows] == [False]
     assert found.tokens == 0
     assert verifier.calls == []
 
@@ -163,24 +228,32 @@ def test_every_page_is_read_by_such_a_verifier() -> None:
     ((found,),) = verify(WholeVerifier(60), [Task((INVENTED,), (read_source(source),))])
     assert found.skipped == 0
     assert sum(window.page for window in found.windows) > PAGES
+    assert all(b.span.start < a.span.end for a, b in pairwise(found.windows)), "pages overlap"
 
 
 def test_too_long_statement_has_a_reason() -> None:
     found = judged("very " * 101 + "long")
     assert found.windows == ()
     assert found.reason == "the claim has 102 tokens; the verifier reads 100"
+    assert judged("very " * 99 + "long").reason is None
 
 
 class Illiterate(OverlapVerifier):
     """Has no tokens for some words."""
 
     def unknown_words(self, text: str) -> list[str]:
-        return [word for word in text.split() if word == "塔"]
+        return [word for word in text.split() if word[0] in "塔川山木"]
 
 
 def test_unknown_word_is_a_reason() -> None:
     assert judged("The 塔 is a museum.", verifier=Illiterate()).reason == (
         "the verifier cannot read '塔'"
+    )
+    assert judged("The 塔 塔 川 山 木", verifier=Illiterate()).reason == (
+        "the verifier cannot read '塔', '川'"
+    )
+    assert judged("The " + "塔" * 50, verifier=Illiterate()).reason == (
+        f"the verifier cannot read '{'塔' * 40}'"
     )
 
 
@@ -212,6 +285,17 @@ def test_progress_never_falls_and_ends_at_all() -> None:
     assert seen[-1][0] == seen[-1][1] > 0
 
 
+def test_progress_counts_the_tokens_of_every_window() -> None:
+    seen: list[tuple[int, int]] = []
+    task = Task((INVENTED,), (read_source(SOURCE),))
+    ((found,),) = verify(
+        OverlapVerifier(), [task], lambda answer: False, lambda *counts: seen.append(counts)
+    )
+    sizes = [count + 6 for count in OverlapVerifier().count_tokens([w.text for w in found.windows])]
+    assert found.tokens == sum(sizes)
+    assert seen == [(total, found.tokens) for total in (*accumulate(sizes), found.tokens)]
+
+
 def test_settled_statements_are_reported_once_with_their_outcome() -> None:
     seen: dict[int, Judgement] = {}
     ((first, second),) = verify(
@@ -238,6 +322,50 @@ def test_verifiers_say_how_many_pairs_they_want() -> None:
     verifier = Limited()
     verify(verifier, [Task((MUSEUM, INVENTED), (read_source(SOURCE),))])
     assert max(map(len, verifier.calls)) == 2
+
+
+class Patient(OverlapVerifier):
+    """Wants many pairs per call."""
+
+    pairs_at_once = 40
+
+
+def test_batches_are_small_unless_a_verifier_wants_more() -> None:
+    def calls(verifier: OverlapVerifier, count: int, words: int) -> list[list[int]]:
+        statements = tuple(f"Guest {at} " + "sang " * (words - 2) for at in range(count))
+        verify(verifier, [Task(statements, (read_source("Rain fell."),))])
+        return [[sum(verifier.count_tokens(pair)) for pair in call] for call in verifier.calls]
+
+    assert [len(call) for call in calls(OverlapVerifier(), 20, 4)] == [16, 4]
+    # 126 tokens and the two of the source: eight pairs are 1,024 tokens.
+    assert [sum(call) for call in calls(OverlapVerifier(300), 9, 126)] == [1024, 128]
+    assert [len(call) for call in calls(OverlapVerifier(300), 9, 127)] == [7, 2]
+    assert [len(call) for call in calls(Patient(300), 50, 127)] == [40, 10]
+
+
+def test_longest_pairs_are_judged_first() -> None:
+    verifier = OverlapVerifier()
+    verify(
+        verifier,
+        [Task(("Rats sang.", "Bats and cats sang.", "Ants sang."), (read_source("Rain."),))],
+    )
+    assert [claim for _, claim in verifier.calls[0]] == [
+        "Bats and cats sang.",
+        "Ants sang.",
+        "Rats sang.",
+    ]
+
+
+class Talkative(OverlapVerifier):
+    """Gives one answer too many."""
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        return [*super().judge(pairs), Probabilities(1.0, 0.0, 0.0)]
+
+
+def test_answers_that_fit_no_pair_are_refused() -> None:
+    with pytest.raises(ValueError, match="longer"):
+        verify(Talkative(), [Task((INVENTED,), (read_source(SOURCE),))])
 
 
 # Pages and sentences

@@ -147,12 +147,19 @@ def test_page_begins_with_sentences_of_the_one_before() -> None:
     assert starts.index(narrow[1].start) == len(document.sentences_in(narrow[0])) - 1
 
 
+def test_page_is_not_repeated_whole() -> None:
+    document = book(2, 9)
+    assert cut_pages(counted(document), 18, overlap=True) == list(document.sentences)
+
+
 def test_text_between_sentences_counts() -> None:
     text = "Aaaa.     Bbbb.     Cccc.     Dddd."
     document = Document(text, tuple(Span(at, at + 5) for at in (0, 10, 20, 30)))
     # By their sentences alone two would fit on a page.
     pages = cut_pages(counted(document, Letters), 12)
     assert [page.cut(text) for page in pages] == ["Aaaa.", "Bbbb.", "Cccc.", "Dddd."]
+    pages = cut_pages(counted(document, Letters), 24)
+    assert [page.cut(text) for page in pages] == ["Aaaa.     Bbbb.", "Cccc.     Dddd."]
     pages = cut_pages(counted(document, Letters), 15)
     assert [page.cut(text) for page in pages] == ["Aaaa.     Bbbb.", "Cccc.     Dddd."]
 
@@ -167,11 +174,16 @@ def test_text_between_sentences_counts() -> None:
         ("abcdef gh", 6, ["abcdef", "gh"]),
         ("aaa   bbb", 5, ["aaa ", "bbb"]),
         ("a", 0, ["a"]),
+        ("ab", 1, ["a", "b"]),
+        ("a bcdefgh", 7, ["a", "bcdefgh"]),
+        ("a bbb cccccccccc", 10, ["a bbb", "cccccccccc"]),
+        ("aaaaaaaaaa bbb c", 10, ["aaaaaaaaaa", "bbb c"]),
     ],
 )
 def test_long_sentence_is_halved_at_a_space(sentence: str, room: int, parts: list[str]) -> None:
-    for before in ("", "Ah. "):  # at any place
-        document = Document(before + sentence, (Span(len(before), len(before + sentence)),))
+    for before, after in (("", ""), ("Ah. ", " Oh no.")):  # at any place
+        place = Span(len(before), len(before + sentence))
+        document = Document(before + sentence + after, (place,))
         (span,) = document.sentences
         found = _cut_sentence(counted(document, Letters), span, room)
         assert [part.cut(document.text) for part in found] == parts
