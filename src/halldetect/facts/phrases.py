@@ -21,7 +21,6 @@ from halldetect.reading.words import (
     PREPOSITIONS,
     RELATIVES,
     is_finite_verb,
-    is_past_verb,
     may_be_past,
     may_be_verb,
     words,
@@ -111,7 +110,7 @@ class _Sentence:
         start = 0
         for at in self.pauses:
             first = self.norms[start]
-            participle = first.endswith("ing") or is_past_verb(first)
+            participle = first.endswith("ing") or may_be_past(first)
             if at - start > 1 and first not in _OPENERS and not participle:
                 break
             start = at

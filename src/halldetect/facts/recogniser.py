@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from halldetect.reading.sentences import sentences
-from halldetect.reading.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, Word, normalize, words
+from halldetect.reading.words import (
+    COUNTS,
+    FUNCTION_WORDS,
+    MONTHS,
+    WEEKDAYS,
+    Word,
+    normalize,
+    words,
+)
 
-COUNTS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
-    "hundred thousand million billion trillion dozen"
-).split()
 VALUES = {word: str(value) for value, word in enumerate(COUNTS[:20], 1)}
 VALUES |= {word: str(value) for value, word in zip(range(30, 100, 10), COUNTS[20:27], strict=True)}
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()

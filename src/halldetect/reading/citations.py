@@ -162,21 +162,10 @@ def split_named_source(
 
 
 def matching_documents(label: str, names: Sequence[str]) -> list[int]:
-    """Return the indices of the documents whose names contain all words of a label.
-
-    A label with more words than the name of a document fits too, unless it only adds numbers.
-    """
+    """Return the indices of the documents whose names contain all words of a label."""
     wanted = _words(label)
-    if not _is_specific(wanted):
-        return []
-    found = [at for at, name in enumerate(names) if wanted <= _words(name)]
-    return found or [
-        at
-        for at, name in enumerate(names)
-        if _words(name) < wanted
-        and _is_specific(_words(name))
-        and not any(word.isdigit() for word in wanted - _words(name))
-    ]
+    specific = _is_specific(wanted)
+    return [at for at, name in enumerate(names) if specific and wanted <= _words(name)]
 
 
 def is_kind_of_source(name: str) -> bool:

@@ -34,11 +34,12 @@ MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
 WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-NUMBER_WORDS = frozenset(
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred "
-    "thousand million billion trillion dozen half twice double triple".split()
-)
+COUNTS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
+    "hundred thousand million billion trillion dozen"
+).split()
+NUMBER_WORDS = frozenset([*COUNTS[1:], "half", "twice", "double", "triple"])
 ARTICLES = frozenset({"a", "an", "the"})
 COORDINATORS = frozenset({"and", "but"})
 SUBJECTS = frozenset({"i", "you", "he", "she", "it", "we", "they"})
@@ -49,9 +50,9 @@ MODALS = frozenset("may might can could would should must shall will ought canno
 AUXILIARIES = _BE | _HAVE_DO | MODALS
 PREPOSITIONS = frozenset(
     "in on at by with from during after before since because while when as for to of into over "
-    "under about between among against through near despite following although though unlike "
-    "like upon within toward towards across around behind beside besides off onto per than "
-    "until till via amid along once where whereas inside outside above below throughout".split()
+    "under about between among against through near despite following although though unlike like "
+    "upon within toward towards across around behind beside besides off onto per than until till "
+    "via amid along once where whereas inside outside above below throughout".split()
 )
 FUNCTION_WORDS = ARTICLES | COORDINATORS | RELATIVES | SUBJECTS | _BE | _HAVE_DO | PREPOSITIONS
 
@@ -60,68 +61,52 @@ NEGATIONS = frozenset(
     "seldom few little lack lacks lacked lacking non nicht kein keine keinen nie ohne pas jamais "
     "ne non sans aucun aucune nunca jamás sin ningún ninguna não nem nunca mai nessun senza".split()
 )
-# Words that change the meaning of others: quantity, condition, hearsay, plan, failure, fiction.
+# Words that change the meaning of others: quantity, condition, hearsay, plan, failure.
 _SCOPE = frozenset(
-    "or either all every each any everyone everybody everything always both most many some several "
-    "only just merely solely even almost nearly about around approximately roughly half part "
-    "partly mainly mostly less fewer more than least best worst first last second third fourth "
-    "fifth next sole main single exclusively respectively together total combined average per "
-    "between too enough so such same another other instead rather if unless whether provided "
-    "suppose otherwise except excluding barring lest until till would-be hypothetical according "
-    "allegedly allege reportedly report supposedly purportedly purported apparently seemingly "
-    "presumably possibly perhaps maybe probably likely unlikely potentially potential possible "
-    "impossible say said tell told claim state announce argue assert believe think thought suggest "
-    "deny doubt admit insist note add explain write wrote tweet estimate predict forecast expect "
-    "accuse confirm speculate rumor rumour seem appear consider regard assume conclude warn imply "
-    "mention describe ask question wonder dispute testify source opinion view critic theory "
-    "plan want wish hope try attempt fail failure refuse intend aim seek sought promise threaten "
-    "propose agree offer order urge fear avoid prevent stop cancel forget forgot pretend decline "
-    "miss need future reject ban cease halt false falsely untrue wrong wrongly incorrect "
-    "incorrectly myth lie hoax fake error mistake mistaken mistakenly misconception fiction "
-    "fictional novel film movie book story play episode dream imagine imaginary joke satire former "
-    "ex formerly previously once used".split()
+    "or either all every each any always both most many some several only just even almost nearly "
+    "about around approximately roughly half part partly mainly mostly less fewer more than least "
+    "first last sole per between too enough same other instead rather if unless whether except "
+    "excluding until allegedly reportedly supposedly apparently possibly perhaps maybe probably "
+    "likely unlikely possible impossible say said claim report announce believe think thought "
+    "suggest deny doubt expect plan want hope try attempt fail refuse intend promise propose agree "
+    "avoid prevent stop cancel reject ban false wrong incorrect former formerly once used".split()
 )
 _ENDINGS = ("s", "es", "d", "ed", "ing", "led", "ned", "ted", "ped", "ning", "ping", "ting")
-_FINITE = frozenset(
-    "became began brought built bought came chose died drew drove earned fell felt fought found "
-    "fled flew founded gave got grew held hit hurt kept killed knew laid led left lost made "
-    "married meant met moved ran rose sang sat saw sent shot sold spent spoke stood struck taught "
-    "took threw understood went won wore "
-    "becomes begins belongs brings builds buys comes consists contains continues dies gets gives "
-    "goes grows includes involves joins keeps kills knows lives loses makes occurs opens owns "
-    "produces provides receives remains sells serves sits sees speaks takes wins".split()
+_PAST = frozenset(
+    "was were had did became began brought built bought came chose died drew drove fell felt "
+    "fought found fled flew gave got grew held hit hurt kept knew laid led left lost made meant "
+    "met ran rose sang sat saw sent shot sold spent spoke stood struck taught took threw "
+    "understood went won wore".split()
 )
-# Past forms without "-ed"; together with the above, nearly all of them.
+# Past forms that are also nouns, or rarer; together with the above, nearly all without "-ed".
 _IRREGULAR = frozenset(
-    "arose ate awoke beat beheld bent bet bid bit bled blew bore bound bred broke burnt burst cast "
-    "caught clung cost crept cut dealt did drank dreamt drove dug dwelt fed flung forbade forgave "
-    "forgot forsook froze ground hid hung knelt lay leapt learnt lent let lit mistook mowed "
-    "overcame overtook overthrew paid put quit read rode rang rebuilt resold sank sawed sewed "
-    "shook shone showed shrank shut slain slew slept slid slit smelt sought sped spilt spat split "
-    "spoilt sprang spread stank stole strode stuck stung strove swam swept swore swung thrust told "
-    "tore trod undertook underwent upheld upset wed wept withdrew withstood woke wound wove wrote "
-    "wrung said thought".split()
+    "arose ate awoke beat bent bet bid bit bled blew bore bound bred broke burnt burst cast caught "
+    "clung cost crept cut dealt drank dug fed flung forbade forgave forgot froze ground hid hung "
+    "knelt lay leapt lent let lit mistook overcame overtook overthrew paid put quit read rode rang "
+    "rebuilt sank shook shone shrank shut slew slept slid sought sped spilt spat split sprang "
+    "spread stole strode stuck stung swam swept swore swung thrust told tore trod undertook "
+    "underwent upheld upset wept withdrew withstood woke wound wove wrote said thought".split()
 )
 # Stems: "-s", "-es" and "-ies" may follow.
 _LOOSE_VERBS = frozenset(
     "accuse acquire add admit agree aim allege announce appear argue arrive ask assert assume "
     "attempt avoid ban beat become begin believe belong break bring build buy call cancel cause "
-    "cease change claim close come conclude confirm consider contain continue cost create cut "
-    "damage decline defeat deliver deny describe destroy die dispute doubt dream earn eat employ "
-    "end estimate expect explain fail fall fear fight find fire fly forecast forget form give go "
-    "grow halt happen hate have help hire hold hope hurt imagine imply include increase insist "
-    "intend join keep kill know launch lead leave let lie live lose love make mean meet mention "
-    "miss move need note offer open order own pay plan play predict pretend prevent produce "
-    "promise propose provide question raise reach read receive refuse regard reject remain report "
-    "resign return rise rule run say seek seem sell send serve show sit speak speculate spend "
-    "stand start state stay steal stop sue suggest support take teach tell testify think threaten "
-    "travel try turn tweet urge use visit want warn win wish wonder work write".split()
+    "cease change claim close come conclude confirm consider consist contain continue cost create "
+    "cut damage decline defeat deliver deny describe destroy die dispute doubt dream earn eat "
+    "employ end estimate expect explain fail fall fear fight find fire fly forecast forget form "
+    "get give go grow halt happen hate have help hire hold hope hurt imagine imply include "
+    "increase insist intend involve join keep kill know launch lead leave let lie live lose love "
+    "make mean meet mention miss move need note occur offer open order own pay plan play predict "
+    "pretend prevent produce promise propose provide question raise reach read receive refuse "
+    "regard reject remain report resign return rise rule run say see seek seem sell send serve "
+    "show sit speak speculate spend stand start state stay steal stop sue suggest support take "
+    "teach tell testify think threaten travel try turn tweet urge use visit want warn win wish "
+    "wonder work write".split()
 )
-_PRESENT = frozenset("is are am has have do does be been being having".split())
 _NOT_PAST = frozenset("hundred united indeed need exceed speed breed sacred naked wicked".split())
 _ENGLISH = frozenset(
-    "the and of to with for from by this that these those it its they their have has been which "
-    "at who she he his her were are is was not but about into than there when where while".split()
+    "the and of to with for from by this that these those it its they their have has been which at "
+    "who she he his her were are is was not but about into than there when where while".split()
 )
 # Function words of the major languages in Latin script that are not English words.
 FOREIGN = frozenset(
@@ -136,8 +121,8 @@ FOREIGN = frozenset(
     "im auch sich wird wurde wurden werden het een en op zijn niet voor ook dat aan maar det "
     "och att som är inte på av ett og ikke til jeg ble"
     # Polish, Czech, Turkish, Indonesian, Romanian, Hungarian, Finnish
-    " jest nie się że są je byl byla ke ale bir bu için ile olarak yang di dan untuk "
-    "dengan adalah dari și este cu pe az egy és hogy nem ja oli ei että".split()
+    "jest nie się że są je byl byla ke ale bir bu için ile olarak yang di dan untuk dengan adalah "
+    "dari și este cu pe az egy és hogy nem ja oli ei että".split()
 )
 
 
@@ -211,34 +196,22 @@ def count_words(text: str) -> int:
 
 def is_finite_verb(norm: str) -> bool:
     """Return True for a word that is certainly a finite verb."""
-    return (
-        norm in AUXILIARIES
-        or norm in _FINITE
-        or (norm.endswith("ed") and len(norm) > 4 and norm not in _NOT_PAST)
-    )
+    return norm in AUXILIARIES or _is_past(norm)
 
 
 def may_be_verb(norm: str) -> bool:
     """Return True for a possible verb; missing a verb is the worse mistake."""
-    return (
-        is_finite_verb(norm)
-        or norm in _IRREGULAR
-        or norm in _LOOSE_VERBS
-        or (norm.endswith("es") and norm[:-2] in _LOOSE_VERBS)
-        or (norm.endswith("s") and norm[:-1] in _LOOSE_VERBS)
-        or (norm.endswith("ies") and norm[:-3] + "y" in _LOOSE_VERBS)
-    )
-
-
-def is_past_verb(norm: str) -> bool:
-    """Return True for a finite verb that reports a past event, not a habit or a rule."""
-    past = is_finite_verb(norm) and norm not in _PRESENT | MODALS
-    return past and (norm == "was" or not norm.endswith("s"))
+    stems = {norm, norm.removesuffix("s"), norm.removesuffix("es"), re.sub("ies$", "y", norm)}
+    return is_finite_verb(norm) or may_be_past(norm) or not _LOOSE_VERBS.isdisjoint(stems)
 
 
 def may_be_past(norm: str) -> bool:
     """Return True for a possible past tense, with or without "-ed"."""
-    return norm in _IRREGULAR or is_past_verb(norm)
+    return _is_past(norm) or norm in _IRREGULAR
+
+
+def _is_past(norm: str) -> bool:
+    return norm in _PAST or (norm.endswith("ed") and len(norm) > 4 and norm not in _NOT_PAST)
 
 
 def scope(norm: str) -> bool:
