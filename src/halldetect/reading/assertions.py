@@ -216,14 +216,15 @@ def is_sentence(content: str) -> bool:
     """Return True if a text is independent: it has a subject and a verb."""
     sequence = words(content)
     return any(
-        _is_verb(sequence, position)
+        is_verb(sequence, position)
         or (len(sequence[position].norm) == 4 and sequence[position].norm.endswith("ed"))
         for position in range(1, len(sequence))
         if sequence[position - 1].norm not in ARTICLES
     )
 
 
-def _is_verb(sequence: Sequence[Word], position: int) -> bool:
+def is_verb(sequence: Sequence[Word], position: int) -> bool:
+    """Return True if the form of a word, and the word before it, may be those of a verb."""
     norm, before = sequence[position].norm, sequence[position - 1].norm
     agrees = norm.endswith("s") or before.endswith("s")
     return is_finite_verb(norm) or may_be_past(norm) or (agrees and may_be_verb(norm))
@@ -261,7 +262,7 @@ def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
     word, norm = sequence[position], sequence[position].norm
     if norm in _PLURALS:
         return False
-    if _is_verb(sequence, position) or norm in _PARTICIPLES:
+    if is_verb(sequence, position) or norm in _PARTICIPLES:
         return True
     after = sequence[position + 1] if position + 1 < len(sequence) else None
     if after is None or norm in _JOINING | ARTICLES or after.norm in _JOINING:
