@@ -1,7 +1,7 @@
 """Find the one step by which a number follows from the numbers of a source.
 
-The steps are a conversion of degrees, a sum, a difference, a share, a ratio, a product, a quotient,
-the length of a list, and a date plus or minus a duration.
+The steps are a sum, a difference, a share, a ratio, a product, a quotient, the length of a list,
+and a date plus or minus a duration.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ _EACH = re.compile(r"\s*(?:an?|per|each|every|/)\s*(hour|day|week|month|year)", 
 _SECONDS = {"hour": 3600.0, "day": _DAY, "week": 7 * _DAY, "month": _YEAR / 12, "year": _YEAR}
 # Seconds between two consecutive values of a kind. A count may be a year.
 _DATE_UNITS = {"year": _YEAR, "count": _YEAR, "month": _YEAR / 12, "day": _DAY, "clock": 60.0}
-_DEGREES = {("temperature", "fahrenheit"): (5 / 9, -160 / 9),
-            ("fahrenheit", "temperature"): (1.8, 32.0)}  # fmt: skip
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s", re.MULTILINE)
 _LIST = re.compile(r"(?:[^,;:.\n]{1,60},\s(?!and |or )){1,12}[^,;:.\n]{1,60},?\s(?:and|or)\s\w")
 _COMMA = re.compile(r",\s(?:and|or)\s|,\s|\s(?:and|or)\s(?=\w$)")
@@ -59,10 +57,6 @@ def _steps(
     said: Quantity, known: Sequence[Quantity], texts: Sequence[str], changes: tuple[bool, bool]
 ) -> Iterator[Step]:
     """Yield the kind and value of each result, and the step in words."""
-    for item in known:
-        if (said.kind, item.kind) in _DEGREES:
-            slope, zero = _DEGREES[said.kind, item.kind]
-            yield said.kind, round(item.value * slope + zero), item.shown()
     yield from _sums(known)
     for first, second in permutations(known, 2):
         yield from _pair(said, first, second, changes)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from halldetect.reading.overlap import LETTERS
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import (
     COUNTS,
@@ -85,8 +86,6 @@ _FOLLOWING = re.compile(r"\W*([\w%]+)")
 _LIST_MARK = re.compile(r"\W*(?:\w{1,3}[.)]\W*)?")
 _OPENING_MARKS = frozenset(':"“‘(•*|-')
 _LOOK_BACK = 20
-# A text with more content words contains a name, if it uses capitals at all.
-_ENOUGH_WORDS = 40
 _COMMON_ENDINGS = ("tion", "tions", "ment", "ments", "ness", "ities", "ings", "ship")
 _PLURAL = re.compile(r"[a-z]{2,}(?<![suia])s")
 _NAMES_LIKE_PLURALS = frozenset(
@@ -95,20 +94,15 @@ _NAMES_LIKE_PLURALS = frozenset(
 )
 # Words that often begin a sentence and are not names.
 _COMMON = frozenset(
-    "access admission age air annual area average bank battery breakfast budget building business "
-    "capital car care city class climate coffee company cost council country course court "
-    "customer damage data date day death debt delivery demand dinner disease doctor door drug "
-    "early eastern education energy entrance entry evidence fire food foreign former free fuel "
-    "full global government gross guest health heat help high history home hospital hotel house "
-    "income inflation insurance interest land late law light local long low lunch mail "
-    "maintenance man manager market membership money music national net new news nobody northern "
-    "oil old online output overall owner paper parking people plant police power price private "
-    "product production profit program programme project property public quality rain regular "
-    "rent repair research revenue road room safety school security service shipping shop short "
-    "small software southern special staff storage student supply support tax teacher team "
-    "temperature time total trade traffic training transport travel treatment turnover typical "
-    "use user value visitor war warranty waste water weather weight western white wind woman work "
-    "worker young".split()
+    "access admission air annual average breakfast budget business capital city class coffee "
+    "company cost council damage data delivery demand dinner early education energy entrance entry "
+    "fire food former free full government gross guest health help high history hotel house income "
+    "insurance interest law light local long low lunch mail maintenance market membership money "
+    "national net new nobody northern oil old online output overall owner parking people police "
+    "power price private product production profit project public rain rent repair research "
+    "revenue room safety school security service shipping shop small software southern staff "
+    "support tax team temperature theft total trade traffic training travel turnover use value war "
+    "warranty waste water weather weight wind work young".split()
 )
 
 
@@ -210,10 +204,6 @@ class WordUsage:
         for text in texts:
             for span in sentences(text):
                 self._read(span.cut(text))
-        # Texts without names are rare: a long text without capitals was put in lower case.
-        self._lowered = not self._capital and self._small.total() > _ENOUGH_WORDS
-        if self._lowered:
-            self._small.clear()
 
     def _read(self, sentence: str) -> None:
         found = [word for word in words(sentence) if word.norm not in FUNCTION_WORDS]
@@ -221,9 +211,9 @@ class WordUsage:
             return
         for word in found:
             if not word.capital:
-                self._small[_stem(word.norm)] += 1
+                self._small[word.norm[:LETTERS]] += 1
             elif not _opens(sentence, word.start):
-                self._capital[_stem(word.norm)] += 1
+                self._capital[word.norm[:LETTERS]] += 1
 
     def is_name(self, word: str) -> bool:
         """Return True if a capitalised word that begins a sentence is a name."""
@@ -232,7 +222,7 @@ class WordUsage:
             return False
         if any(char.isupper() or char.isdigit() for char in word[1:]):  # "NATO", "McDonald"
             return True
-        small, capital = self._small[_stem(norm)], self._capital[_stem(norm)]
+        small, capital = self._small[norm[:LETTERS]], self._capital[norm[:LETTERS]]
         if small or capital:
             return capital > small
         plural = _PLURAL.fullmatch(norm) is not None and norm not in _NAMES_LIKE_PLURALS
@@ -241,10 +231,10 @@ class WordUsage:
     def are_name(self, text: str, run: Sequence[Word]) -> bool:
         """Return True if a run of words in a sentence is a name."""
         spoken = [word for word in run if word.norm not in FUNCTION_WORDS and word.norm != "'s"]
-        if not spoken or not (self._lowered or all(word.capital for word in spoken)):
+        if not spoken or not all(word.capital for word in spoken):
             return False
         first = spoken[0]
-        alone = self._lowered or (len(spoken) == 1 and _opens(text, first.start))
+        alone = len(spoken) == 1 and _opens(text, first.start)
         return not alone or self.is_name(text[first.start : first.end])
 
 
@@ -254,11 +244,3 @@ def _opens(sentence: str, at: int) -> bool:
     if at <= _LOOK_BACK and _LIST_MARK.fullmatch(before):
         return True
     return before.rstrip()[-1:] in _OPENING_MARKS
-
-
-def _stem(norm: str) -> str:
-    """Return the common part of the forms of a word: "refunds", "refunded"."""
-    for ending in ("ing", "ed", "es", "s"):
-        if norm.endswith(ending) and len(norm) - len(ending) >= 3:
-            return norm[: -len(ending)]
-    return norm
