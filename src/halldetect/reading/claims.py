@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from halldetect.reading.assertions import could_assert
-from halldetect.reading.citations import remove_openers, statement_of_question
+from halldetect.reading.citations import remove_openers
 from halldetect.reading.document import INSERTED, Document, Span, TrackedText, UncheckedPart
 from halldetect.reading.languages import ENGLISH
 from halldetect.reading.references import readings
@@ -201,5 +201,5 @@ def _mark_up(text: str, span: Span) -> str:
         return "a citation mark"
     if before.rfind("<") > before.rfind(">"):
         return "mark-up"
-    opened = statement_of_question(remove_openers(after)).raw_span()
+    opened = remove_openers(after).raw_span()
     return "mark-up" if opened is None or opened.start == span.start else "an opener"

@@ -35,9 +35,7 @@ _OPEN_END = re.compile(
     re.IGNORECASE,
 )
 _GENERIC_HEADER = re.compile(
-    r"(?:values?|details?|description|answer|info(?:rmation)?|findings?|results?|notes?|fact|"
-    r"statement|data|content|response)?",
-    re.IGNORECASE,
+    r"(?:values?|details?|description|answer|information|results?|notes?|data)?", re.IGNORECASE
 )
 _SIGNS = dict.fromkeys("✓✔☑✅", "yes") | dict.fromkeys("✗✘❌☒🚫⛔", "no")
 _ASSIGNMENT = re.compile(
@@ -53,12 +51,10 @@ _PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class LeadIn:
-    """A heading, label or line before the items or lines that need it.
+    """A heading, label or line before the items or lines that need it, without its colon.
 
-    Attributes:
-        text: The words without the colon.
-        unit: The index among the units; None if it is not a unit.
-        title: True for a heading or a bold line.
+    `unit` is its index among the units, None if it is not one; `title` is True for a heading or a
+    bold line.
     """
 
     text: TrackedText
