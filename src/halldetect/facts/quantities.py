@@ -68,10 +68,8 @@ _SHARE_OF = re.compile(
 )
 _TOKEN = re.compile(r"\d+(?:\.\d{3})*,\d{1,2}(?![\d,])|\d+(?:\.\d+|, ?\d{3}\b)*|[^\W\d_]+")
 _CELL = re.compile(r"\d+(?:\.\d+)?")
-_SPLIT = re.compile(r"(?<=\d)([.,]) (?=\d)")
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _DECIMAL_COMMA = re.compile(r"\d,\d{1,2}$")
-_STOP = re.compile(r"[.!?\n]")
 # Greater numbers are identifiers.
 _MOST = 1e18
 _LOOK_BACK = 24
@@ -120,7 +118,6 @@ def read_quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, in order; a date also gives its month and its year."""
     every = (quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match))
     found = [item for item in every if (item.kind, item.text.lower()) != ("count", "one")]
-    more: list[Quantity] = []
     for at, (first, second) in enumerate(pairwise(found)):
         between = text[first.end : second.start]
         paired = "and" not in between or text[: first.start].lower().endswith("between ")
@@ -130,12 +127,7 @@ def read_quantities(text: str) -> tuple[Quantity, ...]:
             found[at : at + 2] = (
                 replace(item, noun=second.noun, bound="range") for item in (alike, second)
             )
-        elif second.kind == "count" != first.kind and not (
-            second.noun or _STOP.search(between) or _YEAR.fullmatch(second.text)
-        ):
-            # "15 litres a minute, the new one 45": perhaps the same unit.
-            more.append(_in_unit(second, first.kind, first.factor))
-    return (*found, *more)
+    return tuple(found)
 
 
 def _in_unit(bare: Quantity, kind: str, factor: float) -> Quantity:
@@ -290,7 +282,6 @@ def occurs(said: Quantity, tokens: frozenset[str]) -> bool:
 @remembered(1024)
 def words_of(text: str) -> frozenset[str]:
     """Return the words and numbers of a text, months and numbers in one form."""
-    text += " " + _SPLIT.sub(r"\1", text)  # "1. 1 million" in a text that was split into words
     # "1,950" can be one number, or two cells of a row.
     found = {*_TOKEN.findall(text), *_CELL.findall(text)}
     return frozenset(_SPOKEN.get(token, token) for token in map(_same_form, found))
