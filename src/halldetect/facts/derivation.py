@@ -106,12 +106,11 @@ def _pair(
 
 
 def _sums(known: Sequence[Quantity]) -> Iterator[Step]:
-    """Yield sums of two quantities of one kind, and of neighbours of one kind or one noun."""
-    groups: dict[tuple[str, ...], list[Quantity]] = {}
+    """Yield sums of two quantities of one kind, and of neighbours of one kind."""
+    groups: dict[str, list[Quantity]] = {}
     for item in sorted(known, key=lambda item: item.start):
-        for key in ((item.kind,), (item.kind, item.noun)):
-            groups.setdefault(key, []).append(item)
-    for (kind, *_), some in groups.items():
+        groups.setdefault(item.kind, []).append(item)
+    for kind, some in groups.items():
         if kind not in _ADDABLE | {"share"}:
             continue
         parts = [some[at:end] for end in range(len(some) + 1) for at in range(end - 1)]
