@@ -118,6 +118,7 @@ def read_quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, in order; a date also gives its month and its year."""
     every = (quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match))
     found = [item for item in every if (item.kind, item.text.lower()) != ("count", "one")]
+    more: list[Quantity] = []
     for at, (first, second) in enumerate(pairwise(found)):
         between = text[first.end : second.start]
         paired = "and" not in between or text[: first.start].lower().endswith("between ")
@@ -127,7 +128,12 @@ def read_quantities(text: str) -> tuple[Quantity, ...]:
             found[at : at + 2] = (
                 replace(item, noun=second.noun, bound="range") for item in (alike, second)
             )
-    return tuple(found)
+        elif second.kind == "count" != first.kind and not (
+            second.noun or re.search(r"[.!?\n]", between) or _YEAR.fullmatch(second.text)
+        ):
+            # "15 litres a minute, the new one 45": perhaps the same unit.
+            more.append(_in_unit(second, first.kind, first.factor))
+    return (*found, *more)
 
 
 def _in_unit(bare: Quantity, kind: str, factor: float) -> Quantity:
