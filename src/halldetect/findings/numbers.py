@@ -125,7 +125,7 @@ class _Source:
         return frozenset().union(*map(words_of, self._texts))
 
     @cached_property
-    def _sentences(self) -> list[tuple[str, frozenset[str], tuple[Quantity, ...]]]:
+    def _sentences(self) -> list[tuple[str, frozenset[str], Sequence[Quantity]]]:
         return [
             (text, content_keys(text), read_quantities(text))
             for document in self._documents
