@@ -45,7 +45,7 @@ _LABELS = frozenset(
     "text passage document brief short concise quick fact facts information list item items guide "
     "following below above title content claim claims takeaway takeaways highlights tips ways "
     "abstract analysis explanation output input user assistant system human appendix section how "
-    "important final further additional reading instructions breakdown description options "
+    "what important final further additional reading instructions breakdown description options "
     "figures".split()
 )
 # Words that a number may follow: "line 4", "day 2".
