@@ -26,12 +26,7 @@ def check_facts(
 ) -> list[Findings]:
     """Compare the numbers, quotations and identifiers of all claims with their sources.
 
-    Args:
-        findings: The claims of each response.
-        answer: Judges tasks; see `verification.judging.verify`.
-        calibration: The parameters of the score.
-        progress: Gets the tokens judged and expected.
-        rules: The caller's own rules for wrong words.
+    `answer` judges tasks like `verification.judging.verify`; `rules` are the caller's own.
     """
     results = []
     for item in check_numbers(findings, answer, calibration, progress):

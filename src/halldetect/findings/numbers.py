@@ -125,7 +125,7 @@ class _Source:
         return frozenset().union(*map(words_of, self._texts))
 
     @cached_property
-    def _sentences(self) -> list[tuple[str, frozenset[str], list[Quantity]]]:
+    def _sentences(self) -> list[tuple[str, frozenset[str], Sequence[Quantity]]]:
         return [
             (text, content_keys(text), read_quantities(text))
             for document in self._documents
@@ -191,7 +191,9 @@ class _Source:
                 return step.partition(" = ")[2]
         return said.text if same else None
 
-    def _pools(self, said: Quantity, keys: frozenset[str]) -> Iterator[tuple[str, list[Quantity]]]:
+    def _pools(
+        self, said: Quantity, keys: frozenset[str]
+    ) -> Iterator[tuple[str, Sequence[Quantity]]]:
         """Yield texts and the quantities that can be combined: of a sentence, of some, earlier."""
         ranked = sorted(self._sentences, key=lambda entry: -shared_part(keys, entry[1]))[:_NEAREST]
         yield from ((text, found) for text, _, found in ranked)

@@ -130,7 +130,7 @@ class VerbatimSource:
         """Return the words that were changed, or the state of a quotation of several places."""
         spoken = _spoken(quoted)
         for document, norms in enumerate(self._norms):
-            if "".join(spoken) in "".join(norms):  # "any more" for "anymore"
+            if "".join(spoken) in "".join(norms):  # a script without spaces
                 return QuotationReport(QuotationState.VERBATIM, quoted, quoted, document)
         halves = [spoken[:at] for at in range(_MIN_WORDS - 1, len(spoken) - _MIN_WORDS + 2)]
         if any(self._find(half) and self._find(spoken[len(half) :]) for half in halves):

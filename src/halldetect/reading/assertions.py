@@ -42,34 +42,29 @@ _LABELS = frozenset(
     "summary overview conclusion introduction background key main point points finding findings "
     "result results method methods discussion reference references source sources detail details "
     "note notes answer response question questions step steps example examples context article "
-    "text passage document brief short concise quick fact facts information list item items "
-    "following below above title content contents claim claims takeaway takeaways highlights "
-    "abstract analysis explanation output input user assistant system human appendix section "
-    "important final further additional reading pros cons".split()
+    "text passage document brief short concise quick fact facts information list item items guide "
+    "following below above title content claim claims takeaway takeaways highlights tips ways "
+    "abstract analysis explanation output input user assistant system human appendix section how "
+    "what important final further additional reading instructions breakdown description options "
+    "figures".split()
 )
 # Words that a number may follow: "line 4", "day 2".
 _NUMBERED = frozenset(
-    "line route bus platform room floor model flight gate sample group grade class unit zone "
-    "season episode step part section chapter phase day week article clause annex figure table "
-    "option version "
-    "stage level item tip reason way thing lesson slide page paragraph q1 q2 q3 q4 h1 h2 quarter "
-    "year edition volume question".split()
+    "line route platform room floor model gate group class unit zone season episode part chapter "
+    "phase day week clause annex figure table option version stage level tip reason way page "
+    "paragraph q1 q2 q3 q4 quarter year edition volume".split()
 )
 _PARTS = _LABELS | _NUMBERED
 _STATING = AUXILIARIES | SUBJECTS | NEGATIONS | FOREIGN
 _JOINING = COORDINATORS | PREPOSITIONS
 _PARTICIPLES = frozenset(
-    "sunk broken stolen drunk written taken given driven hidden frozen eaten beaten shaken sworn "
-    "torn worn woven chosen forgotten grown known shown thrown flown begun done gone seen swum "
-    "sung rung fallen risen bitten blown drawn forbidden mistaken ridden spoken".split()
+    "sunk broken stolen written taken given driven hidden frozen beaten known shown thrown done "
+    "gone seen fallen risen drawn forbidden mistaken spoken".split()
 )
-# Plurals in headings that end like a verb.
+# Plurals in headings that are also verbs.
 _PLURALS = frozenset(
-    "sales details benefits terms rules fees results rights hours services options features costs "
-    "prices requirements conditions sports news systems effects times dates goods works changes "
-    "plans means users members effects measures risks needs orders returns reports calls starts "
-    "offers shows visits uses runs plays claims notes views sources ends forms leaves lives "
-    "materials products materials tickets guests children figures units methods steps".split()
+    "changes costs plans means needs orders returns reports calls offers visits uses claims notes "
+    "ends forms leaves lives works shows".split()
 )
 _PLAIN = frozenset("and or of the a an to in for on with here is are these this your my".split())
 _COURTESY = re.compile(
@@ -99,18 +94,8 @@ _ANNOUNCED = re.compile(
     r"(?:(?:below|here)(?:'s| is| are)|the following (?:is|are)) (?P<rest>[^:]+):",
     re.IGNORECASE,
 )
-_KIND_OF_TEXT = re.compile(
-    r"\b(?:how|what|figures|summary|overview|answers?|response|lists?|steps|instructions|guide|"
-    r"descriptions?|breakdown|explanation|ways|tips|details|information|facts|examples|methods|"
-    r"points|options)\b",
-    re.IGNORECASE,
-)
 _LENGTH_OR_READER = re.compile(
-    r"(?: [a-z]+){0,3} \d+ words(?: or (?:less|fewer))?"
-    r"| (?:that )?(?:i (?:have )?found|you (?:asked for|requested|need to know))"
-    r"|,? (?:based on|using|from) [a-z ]*(?:data|passages?|information|text|articles?|context|"
-    r"sources?|documents?)(?: provided)?(?: in [a-z]+ format)?",
-    re.IGNORECASE,
+    r"\d+ words|\b(?:provided|structured|given|found|asked|requested|based|need)\b", re.IGNORECASE
 )
 _QUESTION_END = re.compile(r"[?？؟][!?？؟\s\"'”’»)\]*_]*$")
 _OPENERS = frozenset("so and but well okay ok now then also or".split())
@@ -171,11 +156,10 @@ def no_assertion(content: str, *, english: bool = True) -> str | None:
 def _announces(content: str) -> bool:
     """Return True for "Here is a summary in 118 words:", False if it has a verb or a number."""
     match = _ANNOUNCED.fullmatch(content.replace("’", "'").strip())
-    if match is None or _KIND_OF_TEXT.search(match["rest"]) is None:
-        return False
-    return not any(
+    rest = [] if match is None else words(_LENGTH_OR_READER.sub("", match["rest"]))
+    return not _LABELS.isdisjoint(word.norm for word in rest) and not any(
         word.numeric or (is_finite_verb(word.norm) and not word.capital) or word.norm in _TELLS
-        for word in words(_LENGTH_OR_READER.sub("", match["rest"]))[1:]
+        for word in rest[1:]
     )
 
 
@@ -232,14 +216,18 @@ def is_sentence(content: str) -> bool:
     """Return True if a text is independent: it has a subject and a verb."""
     sequence = words(content)
     return any(
-        is_finite_verb(word.norm)
-        or (len(word.norm) == 4 and word.norm.endswith("ed"))
-        or (may_be_verb(word.norm) and may_be_past(word.norm))
-        or (may_be_verb(word.norm) and word.norm.endswith("s"))
-        or (may_be_verb(word.norm) and sequence[position - 1].norm.endswith("s"))
-        for position, word in enumerate(sequence)
-        if position > 0 and (sequence[position - 1].norm not in ARTICLES)
+        is_verb(sequence, position)
+        or (len(sequence[position].norm) == 4 and sequence[position].norm.endswith("ed"))
+        for position in range(1, len(sequence))
+        if sequence[position - 1].norm not in ARTICLES
     )
+
+
+def is_verb(sequence: Sequence[Word], position: int) -> bool:
+    """Return True if the form of a word, and the word before it, may be those of a verb."""
+    norm, before = sequence[position].norm, sequence[position - 1].norm
+    agrees = norm.endswith("s") or before.endswith("s")
+    return is_finite_verb(norm) or may_be_past(norm) or (agrees and may_be_verb(norm))
 
 
 def _may_state(content: str) -> bool:
@@ -256,47 +244,32 @@ def _may_state(content: str) -> bool:
         if norm in ("|", "&"):
             continue
         if word.numeric or norm in NUMBER_WORDS:
-            if _numbers_part(sequence, position) or _CODE_NAME.fullmatch(norm):
-                continue
-            return True
-        if not norm[0].isalpha() or not _LATIN.match(norm):
-            return True
-        if norm in _STATING:
-            return True
-        if position == 0:
-            continue
-        if _may_be_verb_at(sequence, position):
+            # "Step 1", "Five points", "Results for 2024"
+            first = position - (3 if _YEAR.fullmatch(norm) else 1)
+            near = (other.norm for other in sequence[max(first, 0) : position + 2])
+            if _PARTS.isdisjoint(near) and not _CODE_NAME.fullmatch(norm):
+                return True
+        elif (
+            norm in _STATING
+            or not _LATIN.match(norm)
+            or (position > 0 and _may_be_verb_at(sequence, position))
+        ):
             return True
     return False
 
 
-def _numbers_part(sequence: Sequence[Word], position: int) -> bool:
-    """Return True if a number counts or numbers parts of the text: "Step 1", "Five points"."""
-    year = _YEAR.fullmatch(sequence[position].norm) is not None
-    before = position - (3 if year else 1)
-    near = [word.norm for word in sequence[max(before, 0) : position + 2]]
-    return not _PARTS.isdisjoint(near)
-
-
 def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
-    word = sequence[position]
-    norm = word.norm
-    if is_finite_verb(norm) or may_be_past(norm) or norm in _PARTICIPLES:
-        return True
+    word, norm = sequence[position], sequence[position].norm
     if norm in _PLURALS:
         return False
-    if may_be_verb(norm) and (norm.endswith("s") or sequence[position - 1].norm.endswith("s")):
+    if is_verb(sequence, position) or norm in _PARTICIPLES:
         return True
     after = sequence[position + 1] if position + 1 < len(sequence) else None
     if after is None or norm in _JOINING | ARTICLES or after.norm in _JOINING:
         return False
-    # "Ann beats Olaf", "Ann lit the lamp", "Ann smuggling rum": a word followed by an object
-    return (
-        (norm.endswith("s") and not norm.endswith(("ss", "us", "is", "'s")))
-        or (norm.endswith("ing") and len(norm) > 5 and not word.capital)
-        or after.norm in ARTICLES
-        or (after.capital and not word.capital)
-    )
+    # "Ann lit the lamp", "Ann beats Olaf", "Ann smuggling rum": a word followed by an object
+    gerund = norm.endswith("ing") and len(norm) > 5
+    return after.norm in ARTICLES or (not word.capital and (after.capital or gerund))
 
 
 def _is_question(content: str) -> bool:

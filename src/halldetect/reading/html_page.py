@@ -13,14 +13,10 @@ ENDINGS = (".html", ".htm", ".xhtml")
 _CELLS = frozenset(["td", "th"])
 _TITLES = frozenset("h1 h2 h3 h4 h5 h6 caption summary".split())
 _LISTS = frozenset(["ul", "ol"])
-_BLOCKS = (
-    _CELLS
-    | _TITLES
-    | _LISTS
-    | frozenset(
-        "p div li tr table hr dd dt blockquote section article thead tbody tfoot details "
-        "figcaption address aside dl footer header main nav pre".split()
-    )
+_BLOCKS = frozenset(
+    "td th h1 h2 h3 h4 h5 h6 caption summary ul ol p div li tr table hr dd dt blockquote section "
+    "article thead tbody tfoot details figcaption address aside dl footer header main nav "
+    "pre".split()
 )
 # A tag outside code, and outside the row of a Markdown table.
 _TAG = re.compile(
@@ -250,11 +246,9 @@ class _PageText:
         said = [attributes[name] for name in _SPOKEN if name in attributes]
         if tag == "input" and attributes.get("type", "").lower() != "hidden":
             said.append(attributes.get("value", ""))
-        if tag == "meta" and attributes.get("name", "").lower() == "description":
-            said.append(attributes.get("content", ""))
         for words in said:
             if any(char.isalnum() for char in words):
-                self._write(f" ![{' '.join(words.split())}](image) ")
+                self.writer.text(TrackedText.added(f" ![{' '.join(words.split())}](image) "))
 
     def _is_unseen(self, tag: str, attributes: dict[str, str], *, background: bool) -> bool:
         """Return True if a browser shows nothing of an element."""
@@ -291,14 +285,11 @@ class _PageText:
         text = _unescaped(text).replace("\n", " ")
         if text.strip() and any(self._counts[tag] for tag in STRUCK):
             text = f" ~~{text.strip()}~~ "
-        self._write(text)
+        self.writer.text(TrackedText.added(text))
 
     def _block(self, tag: str, *, closing: bool) -> None:
         if tag == "br" or tag in _BLOCKS:
             self.writer.tag(tag, closing=closing)
-
-    def _write(self, text: str) -> None:
-        self.writer.text(TrackedText.added(text))
 
 
 def _unescaped(text: str) -> str:

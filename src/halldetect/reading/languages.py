@@ -16,13 +16,12 @@ from halldetect.reading.words import is_foreign, is_foreign_script, looks_englis
 ENGLISH = "en"
 # What `large` judges; docs/languages.md has the figures of those that were measured.
 LANGUAGES = tuple("en de es fr it pt nl pl ru ar hi zh ja ko tr vi th id fa".split())
-# Languages that share a script with those above and must not be taken for them.
+# Languages that share a script with those above and must not be taken for them. Malay, which is
+# written as Indonesian is, may be.
 _OTHERS = (
-    "uk bg sr mk be kk ur ps ku mr ne ca gl ro sv da no nn fi hu cs sk sl hr et lv lt sq eu ga cy "
-    "is af ms tl sw az uz lb la el he hy ka bn ta te ml kn gu pa si km lo my am"
+    "uk bg sr mk be kk ur ps ku mr ne ca gl ro sv da no fi hu cs sk sl hr et lv lt sq eu ga cy "
+    "is af tl sw az uz lb la el he hy ka bn ta te ml kn gu pa si km lo my am"
 ).split()
-# Malay is written as Indonesian is.
-_SAME = {"ms": "id", "nn": "no"}
 # Characters from the beginning and from the middle of a text that are read.
 _READ = 150
 # Words in Latin script, or letters in another one, that a text needs.
@@ -47,10 +46,7 @@ def detect(text: str) -> str:
         return ""
     if (identifier := _identifier()) is None:
         return "" if is_foreign(sample) else ENGLISH
-    shares: dict[str, float] = {}
-    for code, share in identifier.rank(sample):
-        shares[_SAME.get(code, code)] = shares.get(_SAME.get(code, code), 0.0) + share
-    share, best = max((share, code) for code, share in shares.items())
+    best, share = identifier.rank(sample)[0]
     # Function words that may be English: a short English sentence with foreign names.
     doubtful = english is None and best != ENGLISH
     sure = _SURE_OF_OTHERS if best not in LANGUAGES else _SURE_LATIN if latin else _SURE

@@ -13,7 +13,7 @@ from halldetect.reading.document import Block, Citation, Span, TrackedText
 from halldetect.reading.normalise import normalised
 from halldetect.reading.sentences import sentences_of
 from halldetect.reading.structured import read_records
-from halldetect.reading.words import ARTICLES, AUXILIARIES, PREPOSITIONS, SUBJECTS
+from halldetect.reading.words import AUXILIARIES, FUNCTION_WORDS, PREPOSITIONS
 
 _LABEL = re.compile(r"([^.:!?\n]{1,60}):\s+(?=\S)")
 _LABEL_END = re.compile(r"[\s:.–—-]+\Z")
@@ -30,25 +30,12 @@ FALSE = re.compile(  # but not the value in "overwrite=False"
 )
 _OPEN_WORDS = "|".join(sorted((AUXILIARIES | PREPOSITIONS) - {"following"}))
 _OPEN_END = re.compile(
-    rf"\b(?:{_OPEN_WORDS}|that|include[sd]?|including|"
-    r"cover(?:s|ed)?|contains?|offer(?:s|ed)?|provides?|requires?|needs?|sells?|sold|gets?|found|"
-    r"said|says|state[sd]|receives?)$",
+    rf"\b(?:{_OPEN_WORDS}|that|includ(?:e[sd]?|ing)|(?:cover|contain|offer|provide|require|need)s?|"
+    r"sold|found|said|says)$",
     re.IGNORECASE,
-)
-# First words that are lower case inside a sentence.
-_LOWERED = (
-    ARTICLES
-    | PREPOSITIONS
-    | SUBJECTS - {"i"}
-    | frozenset(
-        "its their his her our your this that these those all any no one each every free some both "
-        "there children adults people".split()
-    )
 )
 _GENERIC_HEADER = re.compile(
-    r"(?:values?|details?|description|answer|info(?:rmation)?|findings?|results?|notes?|fact|"
-    r"statement|data|content|response)?",
-    re.IGNORECASE,
+    r"(?:values?|details?|description|answer|information|results?|notes?|data)?", re.IGNORECASE
 )
 _SIGNS = dict.fromkeys("✓✔☑✅", "yes") | dict.fromkeys("✗✘❌☒🚫⛔", "no")
 _ASSIGNMENT = re.compile(
@@ -59,18 +46,15 @@ _ASSIGNMENT = re.compile(
 _COMMENT = re.compile(r"(?:^|\s)(?:#+|//+|--|/?\*+)\s+(?=\S+\s+\S)")
 # A longer lead-in or header is not repeated in every item or row.
 MAX_LEAD = 300
-_NEGATION = re.compile(r"\b(?:no|not|never)\s+", re.IGNORECASE)
 _PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class LeadIn:
-    """A heading, label or line before the items or lines that need it.
+    """A heading, label or line before the items or lines that need it, without its colon.
 
-    Attributes:
-        text: The words without the colon.
-        unit: The index among the units; None if it is not a unit.
-        title: True for a heading or a bold line.
+    `unit` is its index among the units, None if it is not one; `title` is True for a heading or a
+    bold line.
     """
 
     text: TrackedText
@@ -140,23 +124,17 @@ def needs_lead_in(lead: LeadIn, content: TrackedText, *, item: bool) -> bool:
 def with_lead_in(lead: LeadIn, item: TrackedText) -> TrackedText:
     """Join an item to the lead-in that it needs."""
     if lead.denies:
-        negation = _NEGATION.search(item.text)
-        if negation is not None:  # a double negation
-            return item.remove([Span(*negation.span())])
         return TrackedText.joined([TrackedText.added("It is not true that "), _lowered(item)])
-    joiner = ": "
-    if _OPEN_END.search(lead.text.text) is not None:
-        joiner = " "
-    elif _LABEL.match(item.text) is not None:
-        joiner = ", "
+    opened = _OPEN_END.search(lead.text.text) is not None
+    joiner = " " if opened else ", " if _LABEL.match(item.text) else ": "
     return TrackedText.joined(
-        [lead.text, TrackedText.added(joiner), _lowered(item) if joiner == " " else item]
+        [lead.text, TrackedText.added(joiner), _lowered(item) if opened else item]
     )
 
 
 def _lowered(text: TrackedText) -> TrackedText:
     """Lower-case the first word, unless it may be a name."""
-    if text.text.split(maxsplit=1)[0].lower() not in _LOWERED:
+    if text.text.split(maxsplit=1)[0].lower() not in FUNCTION_WORDS - {"i"}:
         return text
     return TrackedText(text.text[:1].lower() + text.text[1:], text.origins)
 

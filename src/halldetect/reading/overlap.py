@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -65,13 +66,10 @@ def shared_part(keys: frozenset[str], other: frozenset[str]) -> float:
 
 
 class WordIndex:
-    """The content words of documents by position, and the sentences that contain each.
-
-    The documents are read once; the words shared with a claim are then looked up.
-    """
+    """The content words of documents by position, and the sentences that contain each."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self._sentences_with: dict[str, int] = {}
+        self._sentences_with: Counter[str] = Counter()
         self._sentences = sum(len(document.sentences) for document in documents)
         self._positions: list[dict[str, list[int]]] = []
         for document in documents:
@@ -80,8 +78,7 @@ class WordIndex:
             read = _positions if keep else _positions.__wrapped__
             positions, counts = read(document.text, ends) if ends else ({}, {})
             self._positions.append(positions)
-            for key, count in counts.items():
-                self._sentences_with[key] = self._sentences_with.get(key, 0) + count
+            self._sentences_with.update(counts)
 
     def shares(
         self,
@@ -91,16 +88,12 @@ class WordIndex:
     ) -> list[float]:
         """Return for each part the share, from 0 to 1, of the claim's content words in it.
 
-        Rare words count more than common ones. Every part gets 1 if no content word counts.
-
-        Args:
-            claim: The text whose words are looked up.
-            parts: The index of a document, and a span in it.
-            besides: Words that occur in one of these parts do not count.
+        Rare words count more than common ones, those that occur `besides` do not count. Every part
+        gets 1 if no content word counts. A part is the index of a document, and a span in it.
         """
         keys = dict.fromkeys(word.key for word in content_words(claim))
         weights = {
-            key: math.log1p(self._sentences / (self._sentences_with.get(key, 0) + 0.5))
+            key: math.log1p(self._sentences / (self._sentences_with[key] + 0.5))
             for key in keys
             if not any(_within(self._positions[at].get(key, ()), span) for at, span in besides)
         }
