@@ -24,7 +24,6 @@ from typing import Any
 
 from benchmarks.machine import base_weights, processor
 from halldetect import Detector, __version__
-from halldetect.batch.cache import ReportCache
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
@@ -109,12 +108,10 @@ def throughput(folder: Path, rows: int) -> dict[str, Any]:
         run_settings(detector)
         out = folder / f"{len(found)}.jsonl"
         found[name] = measured(partial(run_local, detector, Job(source, str(out))), rows)
-    cache = ReportCache(folder / "kept", run_settings(detector))
     for name in ("local, short, filling the cache", "local, short, from the cache"):
         out = folder / f"{len(found)}.jsonl"
-        work = partial(run_local, detector, Job(short, str(out)), cache=cache)
-        found[name] = measured(work, rows)
-    cache.close()
+        job = Job(short, str(out), cache=str(folder / "kept"))
+        found[name] = measured(partial(run_local, detector, job), rows)
     for workers in (1, 2):
         found[f"ray, short, {workers} workers"] = on_ray(folder, short, workers, rows)
     return found
@@ -191,16 +188,14 @@ def flat(folder: Path, rows: int) -> dict[str, Any]:
     detector = Detector(verifier=Words())
     every, seen = max(rows // 10, 1), dict[int, int]()
 
-    def watch(counts: RowCounts, fraction: float | None, is_new: bool) -> None:
+    def watch(counts: RowCounts, fraction: float, is_new: bool) -> None:
         if counts.rows // every > len(seen):
             pages = int(Path("/proc/self/statm").read_text().split()[1])
             seen[counts.rows] = pages * resource.getpagesize() >> 20
 
     job = Job(source, str(folder / "out.jsonl"), batch_size=512)
     used = time.process_time()
-    cache = ReportCache(None, run_settings(detector))
-    outcome = run_local(detector, job, cache=cache, progress=watch)
-    cache.close()
+    outcome = run_local(detector, job, progress=watch)
     return {
         "rows": outcome.counts.rows,
         "rows_a_cpu_second": round(rows / (time.process_time() - used), 1),

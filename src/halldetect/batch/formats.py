@@ -157,7 +157,7 @@ class RecordFile:
     records: Iterator[Record]
     column_names: tuple[str, ...] = ()
     text_only: bool = False
-    fraction_read: Callable[[], float | None] = lambda: None
+    fraction_read: Callable[[], float] = lambda: 0.0
 
     def __post_init__(self) -> None:
         if len(set(self.column_names)) < len(self.column_names):
@@ -189,7 +189,7 @@ def open_records(argument: str) -> Iterator[RecordFile]:
         with _decompressed(raw, compression) as stream:
             lines = _lines(stream, name)
             header, records = _csv(lines, name) if kind == ".csv" else ((), _jsonl(lines))
-            fraction = (lambda: raw.tell() / size) if size else (lambda: None)
+            fraction = (lambda: raw.tell() / size) if size else (lambda: 0.0)
             yield RecordFile(name, records, header, kind == ".csv", fraction)
 
 
@@ -312,4 +312,4 @@ def _parquet_file(raw: IO[bytes], name: str) -> RecordFile:
         except (ArrowException, OSError) as error:
             raise InputError(f"{name} cannot be read to its end: {error}") from error
 
-    return RecordFile(name, records(), names, False, lambda: done / total if total else None)
+    return RecordFile(name, records(), names, False, lambda: done / total if total else 0.0)

@@ -36,8 +36,7 @@ _COMPACT = (",", ":")
 _CONDITION = re.compile(r"\s*(\w+)\s*(>=|>)\s*(\d+(?:\.\d+)?)\s*")
 # A report, or the reason for its absence.
 Outcome = Report | str
-# Rows per Parquet group, which are in memory together; report sizes vary widely.
-_GROUP_ROWS = 4096
+# JSON lines per Parquet group, which is in memory as a whole.
 _GROUP_BYTES = 16 * 1024 * 1024
 _COLUMNS = {
     "id": "text",
@@ -122,7 +121,7 @@ def write_parquet(lines: Iterable[bytes], target: Any) -> None:
             row = json.loads(line)
             group.append({name: _cell(row[name], kind) for name, kind in _COLUMNS.items()})
             size += len(line)
-            if len(group) >= _GROUP_ROWS or size >= _GROUP_BYTES:
+            if size >= _GROUP_BYTES:
                 writer.write_table(pa.Table.from_pylist(group, schema=schema))
                 group, size = [], 0
         writer.write_table(pa.Table.from_pylist(group, schema=schema))

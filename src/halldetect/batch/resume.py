@@ -106,7 +106,9 @@ class PartsFolder:
             **settings,
             "columns": asdict(job.columns),
             # Part names contain the index of their file, which depends on the list of files.
-            "list of input files": digest("\0".join(job.files).encode(errors="replace")),
+            "list of input files": digest(
+                json.dumps([file.location for file in job.files]).encode()
+            ),
         }
         self.part_rows = part_rows
         if {*found} - {_LOCK_FILE} and not (job.resume or job.overwrite):

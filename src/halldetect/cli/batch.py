@@ -7,7 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import closing, redirect_stdout
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from halldetect.cli.options import (
     add_detector_options,
     configuration_for,
     detector_for,
+    given_fields,
     with_detector,
 )
 from halldetect.cli.output import print_result
@@ -64,8 +65,8 @@ exit status: 0 all rows done, 1 a condition of --fail-on or --fail-if is met, 2 
 3 nothing could be checked or the results could not be written, 130 interrupted
 """
 _OPTIONS = {
-    "input": {"metavar": "IN", "nargs": "+", "help": "the rows to check"},
-    "output": {"metavar": "OUT", "help": "where the results go"},
+    "source": {"metavar": "IN", "nargs": "+", "help": "the rows to check"},
+    "target": {"metavar": "OUT", "help": "where the results go"},
     "--id-column": value("NAME", "the column with the id (default: id, or the row's number)"),
     "--source-column": value("NAME", "the column with the source", default="source"),
     "--response-column": value("NAME", "the column with the response", default="response"),
@@ -177,30 +178,23 @@ def require_inputs(names: Iterable[str]) -> None:
 
 def _job(arguments: argparse.Namespace) -> Job:
     roles = ("source", "response", "id", "question")
-    columns = ColumnNames(*(getattr(arguments, f"{role}_column") for role in roles))
-    names = ("strict", "resume", "overwrite", "batch_size")
-    named: dict[str, Any] = {name: getattr(arguments, name) for name in names}
-    in_parts = arguments.engine == "ray"
-    return Job(tuple(arguments.input), arguments.output, columns, in_parts=in_parts, **named)
-
-
-def _ray_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the given options of `_RAY` by the fields of a cluster."""
-    given = {}
-    for flag in _RAY:
-        found = getattr(arguments, flag[2:].replace("-", "_"))
-        if found is not None and arguments.engine != "ray":
-            raise InputError(f"{flag} is for --engine ray")
-        if found is not None:
-            given[flag[2:].removesuffix("-per-worker").replace("-", "_")] = found
-    return given
+    named = given_fields(arguments, Job) | {
+        "source": tuple(arguments.source),
+        "columns": ColumnNames(*(getattr(arguments, f"{role}_column") for role in roles)),
+        "in_parts": arguments.engine == "ray",
+        "cache": arguments.cache and os.path.realpath(arguments.cache),
+    }
+    return Job(**named)
 
 
 def _require_usable_options(
     arguments: argparse.Namespace, job: Job, conditions: list[Condition]
 ) -> None:
     """Raise an error before the long work if options do not fit together."""
-    require_inputs(arguments.input)
+    require_inputs(arguments.source)
+    for flag in () if job.in_parts else _RAY:
+        if getattr(arguments, flag[2:].replace("-", "_")) is not None:
+            raise InputError(f"{flag} is for --engine ray")
     if arguments.baseline is None and any(item.name == WORSE for item in conditions):
         raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
     if arguments.resume and arguments.overwrite:
@@ -221,7 +215,6 @@ def _require_usable_options(
         from halldetect.batch.ray import require_ray
 
         require_ray()
-    _ray_options(arguments)
 
 
 def _run_engine(
@@ -231,27 +224,21 @@ def _run_engine(
     stop: Callable[[], bool],
     display: ProgressDisplay,
 ) -> BatchOutcome:
-    from halldetect.batch.cache import ReportCache
-    from halldetect.batch.local import run_local, run_settings
+    from halldetect.batch.local import run_local
 
-    folder = os.path.realpath(arguments.cache) if arguments.cache else None
-    limit = arguments.cache_size << 20
-
-    def progress(counts: RowCounts, fraction: float | None, is_new: bool) -> None:
+    def progress(counts: RowCounts, fraction: float, is_new: bool) -> None:
         rate = "" if counts.rate is None else f", {counts.rate:.0%} hallucinated"
         display.update("", f"{counts.rows:,} rows{rate}", fraction, restart=not is_new)
 
     if not job.in_parts:
-        cache = ReportCache(folder, run_settings(detector), limit=limit, notice=display.notice)
-        with closing(cache):
-            return run_local(detector, job, cache=cache, stop=stop, progress=progress)
+        return run_local(detector, job, stop=stop, progress=progress, notice=display.notice)
     from halldetect.batch.ray import Cluster, run_on_ray
 
     # Ray prints messages about its workers; standard output is for results.
     messages = io.StringIO() if arguments.quiet or sys.stderr is None else sys.stderr
     with redirect_stdout(messages):
-        cluster, kept = Cluster(**_ray_options(arguments)), (folder, limit)
-        return run_on_ray(detector, job, cluster, cache=kept, stop=stop, progress=progress)
+        cluster = Cluster(**given_fields(arguments, Cluster))
+        return run_on_ray(detector, job, cluster, stop=stop, progress=progress)
 
 
 def _gate(
@@ -297,7 +284,7 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     if arguments.verifier == CASCADE:
         raise InputError(f"{CASCADE} has two verifiers: calibrate one of them")
     require_inputs([arguments.input])
-    file = InputFile(0, arguments.input, None)
+    file = InputFile(0, arguments.input)
     parts = read_parts(file, DEFAULT_COLUMNS, configuration_for(arguments), ROWS_AT_ONCE)
     rows = [row for part in parts for row in part.rows]
     labels = [_label(row) for row in rows]

@@ -10,6 +10,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -55,16 +56,16 @@ def add_option(group: Any, option: Option) -> None:
     )
 
 
+def given_fields(arguments: argparse.Namespace, kind: type) -> dict[str, Any]:
+    """Return the values of a parsed command line by the fields of a dataclass they are named as."""
+    named = ((item.name, getattr(arguments, item.name, None)) for item in fields(kind))
+    return {name: found for name, found in named if found is not None}
+
+
 def configuration_for(arguments: argparse.Namespace) -> Configuration:
     """Return the configuration of a parsed command line, the same for every command."""
-    given = {
-        option.name: value
-        for option in options()
-        if (value := getattr(arguments, option.name, None)) is not None
-    }
-    if getattr(arguments, "paper", False):
-        return Configuration.for_paper(**given)
-    return Configuration().replaced(**given)
+    given = given_fields(arguments, Configuration)
+    return Configuration.for_paper(**given) if given.get("paper") else Configuration(**given)
 
 
 def detector_for(
