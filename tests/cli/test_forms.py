@@ -214,7 +214,7 @@ def test_options_may_stand_between_the_arguments() -> None:
     parsed = build_parser().parse_args(["check", "a.md", "--source", "b.md", "answer.md"])
     assert (parsed.texts, parsed.source) == (["a.md", "answer.md"], ["b.md"])
     parsed = build_parser().parse_args(["batch", "a.jsonl", "--fail-on", "bad", "b.jsonl", "out"])
-    assert (parsed.input, parsed.output) == (["a.jsonl", "b.jsonl"], "out")
+    assert (parsed.source, parsed.target) == (["a.jsonl", "b.jsonl"], "out")
     parsed = build_parser().parse_args(["check", "--source", "b.md", "--", "-x"])
     assert parsed.texts == ["-x"]
 

@@ -6,17 +6,19 @@ Modules that are slow to import are imported in the functions that need them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli import demo
-from halldetect.cli.advice import advice
 from halldetect.cli.exits import COULD_NOT_CHECK, fail
 from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_json, print_result
-from halldetect.cli.parser import add_command, switch
+from halldetect.cli.parser import add_command, switch, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.errors import InputError, MissingExtra, ModelError, described
+from halldetect.errors import MissingExtra, ModelError, described
+from halldetect.verification.presets import CASCADE, DEFAULT, LARGE, LARGE_BASE, memory_needed
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -26,6 +28,12 @@ Check the built-in example with the defaults, and show the verifiers, the one th
 machine, and the models on it. Nothing is downloaded.
 """
 EPILOG = "exit status: 0 if the default check works, else 1, with the reason on standard error"
+# Tokens that `base` reads for a news summary of three sentences, how many times longer `large`
+# takes on the same processor (docs/model-card-large.md), and the share of responses that `auto`
+# asks `large` about.
+_SUMMARY_TOKENS, _LARGE_TIMES, _OPENVINO_TIMES, _ASKED = 700, 37, 18, 0.3
+# Most seconds that people wait for `large`, or for `auto` on average.
+_PATIENCE = 5.0
 
 
 def add(commands: Any) -> None:
@@ -37,13 +45,22 @@ def add(commands: Any) -> None:
     parser = add_command(commands, "models", None, "list, download and verify models", description)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     add_command(actions, "list", run_list, "every model and its state")
-    names = {"nargs": "+", "metavar": "NAME", "help": "as `models list` shows it"}
-    options = {"": {"names": names, **QUIET}}
+    names = value("NAME", "as `models list` shows it", _model_name)
+    options = {"": {"names": {**names, "nargs": "+"}, **QUIET}}
     add_command(actions, "pull", run_pull, "download models into the cache", groups=options)
     default = "models to verify (default: all in the cache, and the weights in the package)"
-    options = {"": {"names": {"nargs": "*", "metavar": "NAME", "help": default}}}
+    options = {"": {"names": {**names, "nargs": "*", "help": default}}}
     help = "read models in full and compare digests"
     add_command(actions, "verify", run_verify, help, groups=options)
+
+
+def _model_name(text: str) -> str:
+    from halldetect import models
+
+    try:
+        return text if text in models.shipped_names() else models.find(text).name
+    except ModelError as error:
+        raise ValueError(str(error)) from None
 
 
 def run_doctor(arguments: argparse.Namespace) -> int:
@@ -52,22 +69,19 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found)
     else:
-        print_result(_text(found))
+        works, best = "works" if found["ok"] else "does not work", found["recommended"]
+        lines = [f"halldetect {found['version']}, Python {found['python']}"]
+        lines += [f"default check: {works}"]
+        lines += [f"recommended: --verifier {best['verifier']} ({best['reason']})"] if best else []
+        for title, key in (
+            ("verifiers", "verifiers"),
+            (f"models (cache: {found['cache']})", "models"),
+        ):
+            lines += ["", title, *(f"  {name}: {state}" for name, state in found[key].items())]
+        print_result("\n".join(lines) + "\n")
     if found["ok"]:
         return 0
     return fail(f"the default check does not work: {found['problem']}", 1)
-
-
-def _text(found: dict[str, Any]) -> str:
-    lines = [f"halldetect {found['version']}, Python {found['python']}"]
-    lines.append(f"default check: {'works' if found['ok'] else 'does not work'}")
-    if found["recommended"]:
-        lines.append(
-            "recommended: --verifier {verifier} ({reason})".format_map(found["recommended"])
-        )
-    for title, key in (("verifiers", "verifiers"), (f"models (cache: {found['cache']})", "models")):
-        lines += ["", title, *(f"  {name}: {state}" for name, state in found[key].items())]
-    return "\n".join(lines) + "\n"
 
 
 def diagnose() -> dict[str, Any]:
@@ -77,20 +91,18 @@ def diagnose() -> dict[str, Any]:
     from halldetect import models
     from halldetect._version import __version__
     from halldetect.detector import Detector
-    from halldetect.verification.presets import DEFAULT, LARGE
 
     detector = Detector(notice=lambda line: None)
     problem = check_problem(detector)
-    best = None if problem else dict(zip(("verifier", "reason"), advice(detector), strict=True))
     return {
         "ok": problem is None,
         "version": __version__,
         "python": f"{platform.python_version()} on {platform.platform(terse=True)}",
         "problem": problem,
-        "recommended": best,
+        "recommended": None if problem else advice(detector),
         "verifiers": {DEFAULT: _attempt(_plan_base), LARGE: _attempt(_plan_large)},
         "cache": str(models.home()),
-        "models": _models(),
+        "models": {name: state for name, state, _, _ in model_rows()},
     }
 
 
@@ -103,21 +115,43 @@ def check_problem(detector: Detector) -> str | None:
     return f"the built-in example is judged wrongly: {'; '.join(found)}" if found else None
 
 
-def _models() -> dict[str, str]:
-    """Return the state of the weights in the package, then of the models of the cache."""
-    from halldetect import models
+def advice(detector: Detector) -> dict[str, str]:
+    """Return the verifier that suits this machine and the reason, from a check by `base`."""
+    from importlib.util import find_spec
 
-    states = {}
-    for name in models.shipped_names():
-        try:
-            models.require_shipped(name)
-            states[name] = "in the package, verified"
-        except ModelError as error:
-            states[name] = str(error)
+    from halldetect.verification.devices import torch_device
+
+    started = perf_counter()
+    report = detector.check(demo.SOURCE, demo.RESPONSE, question=demo.QUESTION)
+    base = (perf_counter() - started) * _SUMMARY_TOKENS / max(report.cost.verifier_tokens, 1)
+    large = base * (_OPENVINO_TIMES if find_spec("openvino") else _LARGE_TIMES)
+    return recommended(base, large, free_memory(), on_gpu=torch_device("auto") == "cuda")
+
+
+def recommended(base: float, large: float, free: int | None, *, on_gpu: bool) -> dict[str, str]:
+    """Return a verifier and the reason.
+
+    `base` and `large` are seconds of a news summary on the processor, `free` bytes of memory.
+    """
+    needed, auto = memory_needed(LARGE), base + _ASKED * large
+    name = LARGE if large <= _PATIENCE else CASCADE if auto <= _PATIENCE else DEFAULT
+    times = f"a news summary takes about {base:.1f} s with base, {auto:.1f} with auto on average"
+    reason = f"{times}, {large:.1f} with large"
+    if on_gpu:
+        name, reason = LARGE, "it runs on the GPU of this machine"
+    elif free is not None and free < needed:
+        sizes = f"{needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} are free"
+        name, reason = DEFAULT, f"large needs {sizes}"
+    return {"verifier": name, "reason": reason}
+
+
+def free_memory() -> int | None:
+    """Return the bytes that programs can still take, None where the system does not say."""
     try:
-        return states | {item.entry.name: str(item.state) for item in models.status()}
-    except OSError as error:
-        return states | {entry.name: f"unknown: {error.strerror}" for entry in models.entries()}
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return int(dict(line.split()[:2] for line in lines)["MemAvailable:"]) << 10
+    except (OSError, KeyError, ValueError):
+        return None
 
 
 def _attempt(plan: Callable[[], str]) -> str:
@@ -139,36 +173,43 @@ def _plan_large() -> str:
     from halldetect import models
     from halldetect.large.load import chosen_runtime
     from halldetect.verification.devices import torch_device
-    from halldetect.verification.presets import LARGE, LARGE_BASE
 
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
-    state = next(item.state for item in models.status() if item.entry.name == LARGE_BASE)
-    if state is not models.State.CACHED:
-        size = models.megabytes(models.find(LARGE_BASE).bytes)
-        raise ModelError(
-            f"its language model is {state}: halldetect models pull {LARGE} downloads {size}"
-        )
+    models.path(LARGE_BASE)
     device = torch_device("auto")
     return f"{chosen_runtime(device)} on {device}"
+
+
+def model_rows() -> list[tuple[str, str, str, str]]:
+    """Return name, state, size and licence of the weights in the package and of every model."""
+    from halldetect import models
+    from halldetect.models import integrity
+
+    rows = []
+    for name in models.shipped_names():
+        try:
+            models.require_shipped(name)
+            state = "in the package, verified"
+        except ModelError as error:
+            state = str(error)
+        size = sum(file.stat().st_size for file in (integrity.WEIGHTS / name).rglob("*"))
+        needs = f", needs {models.find(name).name}" if models.is_known(name) else ""
+        rows.append((name, state + needs, models.megabytes(size), ""))
+    try:
+        for status in models.status():
+            entry = status.entry
+            rows.append((entry.name, status.state, models.megabytes(entry.bytes), entry.licence))
+    except OSError as error:
+        rows.append(("other models", f"unknown: {error.strerror}", "", ""))
+    return rows
 
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Print the verifiers in the package and every model of the cache with its state."""
     from halldetect import models
-    from halldetect.models import integrity
 
-    rows = [("NAME", "STATE", "SIZE", "LICENCE")]
-    for name in models.shipped_names():
-        files = (integrity.WEIGHTS / name).rglob("*")
-        size = models.megabytes(sum(file.stat().st_size for file in files))
-        needs = f", needs {models.find(name).name}" if models.is_known(name) else ""
-        rows.append((name, f"in the package{needs}", size, ""))
-    for status in models.status():
-        entry = status.entry
-        # `--extractor gguf` selects this one.
-        name = entry.name + (" (gguf)" if entry.name == models.DEFAULT_EXTRACTOR else "")
-        rows.append((name, str(status.state), models.megabytes(entry.bytes), entry.licence))
+    rows = [("NAME", "STATE", "SIZE", "LICENCE"), *model_rows()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -182,7 +223,6 @@ def run_pull(arguments: argparse.Namespace) -> int:
     """Download models into the cache."""
     from halldetect import models
 
-    _require_known(arguments.names)
     for name in arguments.names:
         with ProgressDisplay(quiet=arguments.quiet) as display:
             path = models.pull(name, display.download)
@@ -196,7 +236,6 @@ def run_verify(arguments: argparse.Namespace) -> int:
     from halldetect.models import integrity
 
     shipped = models.shipped_names()
-    _require_known([name for name in arguments.names if name not in shipped])
     absent = models.State.ABSENT
     cached = [item.entry.name for item in models.status() if item.state is not absent]
     status = 0
@@ -212,14 +251,3 @@ def run_verify(arguments: argparse.Namespace) -> int:
         except ModelError as error:
             status = fail(error, COULD_NOT_CHECK)
     return status
-
-
-def _require_known(names: Sequence[str]) -> None:
-    """Raise InputError for an unknown name before any work."""
-    from halldetect import models
-
-    for name in names:
-        try:
-            models.find(name)
-        except ModelError as error:
-            raise InputError(str(error)) from error

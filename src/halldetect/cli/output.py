@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
 from halldetect.errors import InputError
+from halldetect.report.json_form import json_text
 
 if TYPE_CHECKING:
     from halldetect.render import CheckedFile
@@ -35,23 +35,18 @@ def print_result(text: str) -> None:
 
 def print_json(value: Any) -> None:
     """Write a value to standard output as JSON; what fits on one line is on one line."""
-    text = _json(value, json.JSONEncoder(ensure_ascii=False, allow_nan=False))
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a lone surrogate, say in a file name: escape it
-        text = _json(value, json.JSONEncoder(allow_nan=False))
-    print_result(f"{text}\n")
+    print_result(f"{_json(value)}\n")
 
 
-def _json(value: Any, encoder: json.JSONEncoder, margin: str = "", name: str = "") -> str:
-    line = f"{margin}{name}{encoder.encode(value)}"
+def _json(value: Any, margin: str = "", name: str = "") -> str:
+    line = f"{margin}{name}{json_text(value)}"
     if len(line) <= _JSON_WIDTH or not value or not isinstance(value, dict | list):
         return line
     if isinstance(value, dict):
-        items = [(f"{encoder.encode(key)}: ", item) for key, item in value.items()]
+        items = [(f"{json_text(key)}: ", item) for key, item in value.items()]
     else:
         items = [("", item) for item in value]
-    lines = ",\n".join(_json(item, encoder, f"{margin}  ", key) for key, item in items)
+    lines = ",\n".join(_json(item, f"{margin}  ", key) for key, item in items)
     start, end = "{}" if isinstance(value, dict) else "[]"
     return f"{margin}{name}{start}\n{lines}\n{margin}{end}"
 
