@@ -6,13 +6,12 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import pytest
 
 from halldetect import models
-from halldetect.cli import advice, doctor, main
+from halldetect.cli import doctor, main
 from halldetect.errors import ModelError
 from halldetect.report import Probabilities
 from halldetect.verification.presets import LARGE_BASE
@@ -51,8 +50,8 @@ def test_this_machine(capsys: pytest.CaptureFixture[str], empty_store: Path) -> 
     result = found(capsys)
     assert (result["ok"], result["problem"]) == (True, None)
     assert result["cache"] == str(empty_store)
-    for name in ("base", "large"):
-        assert result["models"][name] == "in the package, verified"
+    assert result["models"]["base"] == "in the package, verified"
+    assert result["models"]["large"] == f"in the package, verified, needs {LARGE_BASE}"
     assert result["models"][LARGE_BASE] == "absent"
     assert result["verifiers"]["base"].startswith("onnxruntime ")
     assert result["verifiers"]["large"].startswith("not usable: ")
@@ -75,16 +74,13 @@ def test_recommended_verifier(
     large: float, free: int | None, on_gpu: bool, name: str, reason: str
 ) -> None:
     memory = None if free is None else free * 10**9
-    found = advice.recommended(0.5, large, free=memory, needed=2_700_000_000, on_gpu=on_gpu)
-    assert found[0] == name
-    assert reason in found[1]
+    found = doctor.recommended(0.5, large, memory, on_gpu=on_gpu)
+    assert found["verifier"] == name
+    assert reason in found["reason"]
 
 
-def test_measurement_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    began = perf_counter()
-    assert advice.product_rate() > 1e6
-    assert perf_counter() - began < 5
-    assert (advice.free_memory() or 1 << 40) > 1 << 20
+def test_free_memory() -> None:
+    assert (doctor.free_memory() or 1 << 40) > 1 << 20
 
 
 def test_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,16 +137,14 @@ def test_altered_weights(
     result = found(capsys, status=1)
     assert "are not those of this version" in result["problem"]
     assert "are not those of this version" in result["models"]["base"]
-    assert result["models"]["large"] == "in the package, verified"
+    assert result["models"]["large"].startswith("in the package, verified")
 
 
 def test_large_with_and_without_a_gpu(empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tokenizers")
-    entry = models.find(LARGE_BASE)
-    file = models.location(entry)
-    file.parent.mkdir(parents=True)
-    with file.open("wb") as stream:
-        stream.truncate(entry.bytes)  # a hole, which takes no room
+    with pytest.raises(ModelError, match=f"models pull {LARGE_BASE}"):
+        doctor._plan_large()
+    monkeypatch.setattr(models, "path", lambda name: empty_store)
     assert doctor._plan_large() == "onnx on cpu"
     monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cuda")
     monkeypatch.setattr("halldetect.large.load.find_spec", lambda name: name)
@@ -162,4 +156,4 @@ def test_a_store_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError(13, "Permission denied", "/cache")
 
     monkeypatch.setattr(models, "status", fail)
-    assert "Permission denied" in doctor._models()[LARGE_BASE]
+    assert doctor.model_rows()[-1][1] == "unknown: Permission denied"

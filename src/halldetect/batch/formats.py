@@ -135,6 +135,17 @@ def open_bytes(file: str) -> Iterator[tuple[IO[bytes], int]]:
         yield stream, size
 
 
+def write_standard_output(data: bytes) -> None:
+    """Write bytes to standard output, after all text; raise OSError once, not again at exit."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
 @dataclass(frozen=True, slots=True)
 class BadRecord:
     """An unreadable row, and the reason."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import operator
 import os
 import re
 from collections import Counter
@@ -33,6 +34,7 @@ RATE = "rate"
 WORSE = "worse"
 _Z_95 = 1.959964
 _COMPACT = (",", ":")
+_COMPARISONS = {">": operator.gt, ">=": operator.ge}
 _CONDITION = re.compile(r"\s*(\w+)\s*(>=|>)\s*(\d+(?:\.\d+)?)\s*")
 # A report, or the reason for its absence.
 Outcome = Report | str
@@ -260,9 +262,7 @@ class Condition:
         """Return a line with the value if the condition is met; without a value it is not."""
         values = {RATE: counts.rate, WORSE: worse, UNCHECKED: counts.unchecked}
         value = values.get(self.name, counts.by_kind[self.name])
-        if value is None or not (
-            value > self.limit or (self.comparison == ">=" and value == self.limit)
-        ):
+        if value is None or not _COMPARISONS[self.comparison](value, self.limit):
             return None
         words = {
             RATE: f"the rate is {value:.4f}",

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from typing import Any
 
 from halldetect.batch import results as result_files
-from halldetect.batch.formats import file_system, is_url
+from halldetect.batch.formats import file_system, is_url, write_standard_output
 from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists, digest
 from halldetect.batch.results import RowCounts
 from halldetect.errors import CheckError, InputError
@@ -223,15 +223,11 @@ class StandardOutput(PartsFolder):
         if sys.stdout is None:
             raise InputError("standard output is closed")
         try:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(result_files.json_lines(results))
-            sys.stdout.flush()
+            write_standard_output(result_files.json_lines(results))
         except OSError as error:
-            # Otherwise Python would raise again when it closes the stream at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             why = f"cannot write to standard output: {error.strerror}, after {self._rows} rows"
             raise CheckError(f"{why}; write to a file to be able to resume") from error
-        self._rows += result_files.count_results(results).rows
+        self._rows += len(results)
         return key
 
     def finish(self, names: Collection[str], counts: RowCounts) -> None:

@@ -21,14 +21,7 @@ from halldetect.batch.job import (
     Row,
     read_parts,
 )
-from halldetect.batch.results import (
-    ROW_KINDS,
-    UNCHECKED,
-    WORSE,
-    Condition,
-    RowCounts,
-    read_results,
-)
+from halldetect.batch.results import ROW_KINDS, WORSE, Condition, RowCounts, read_results
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, fail, interruptible
 from halldetect.cli.options import (
     QUIET,
@@ -64,6 +57,12 @@ EPILOG = """\
 exit status: 0 all rows done, 1 a condition of --fail-on or --fail-if is met, 2 wrong usage,
 3 nothing could be checked or the results could not be written, 130 interrupted
 """
+
+
+def _any_row(kind: str) -> Condition:
+    return Condition.parse(f"{kind}>0")
+
+
 _OPTIONS = {
     "source": {"metavar": "IN", "nargs": "+", "help": "the rows to check"},
     "target": {"metavar": "OUT", "help": "where the results go"},
@@ -72,9 +71,10 @@ _OPTIONS = {
     "--response-column": value("NAME", "the column with the response", default="response"),
     "--question-column": value("NAME", "the column with the question (default: question)"),
     "--strict": switch("stop at the first bad row"),
-    "--fail-on": value(
-        "KIND", "exit with 1 if a row is such", choices=(*ROW_KINDS, UNCHECKED), repeatable=True
-    ),
+    "--fail-on": {
+        "dest": "fail_if",
+        **value("KIND", "exit with 1 if a row is such", _any_row, repeatable=True),
+    },
     "--fail-if": value(
         "CONDITION",
         'exit with 1 if it is met, as in "rate>0.05", "uncheckable>=10" or, with --baseline, '
@@ -136,8 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
     from halldetect.batch.local import counts_of_finished, run_settings
 
     job = _job(arguments)
-    conditions = [*arguments.fail_if, *(Condition(kind, ">", 0) for kind in arguments.fail_on)]
-    _require_usable_options(arguments, job, conditions)
+    _require_usable_options(arguments, job)
     with ProgressDisplay(quiet=arguments.quiet) as display:
         detector = detector_for(arguments, display, only_loading=True)
         if job.in_parts and str(detector.configuration.verifier).startswith("object:"):
@@ -164,7 +163,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             write_report(job.out, arguments.report, arguments.by)
             display.notice(f"the report is in {str(arguments.report / PAGE)!r}")
-        failed = _gate(arguments, job, counts, conditions, display)
+        failed = _gate(arguments, job, counts, display)
     return failed or (0 if counts.checked else COULD_NOT_CHECK)
 
 
@@ -187,15 +186,13 @@ def _job(arguments: argparse.Namespace) -> Job:
     return Job(**named)
 
 
-def _require_usable_options(
-    arguments: argparse.Namespace, job: Job, conditions: list[Condition]
-) -> None:
+def _require_usable_options(arguments: argparse.Namespace, job: Job) -> None:
     """Raise an error before the long work if options do not fit together."""
     require_inputs(arguments.source)
     for flag in () if job.in_parts else _RAY:
         if getattr(arguments, flag[2:].replace("-", "_")) is not None:
             raise InputError(f"{flag} is for --engine ray")
-    if arguments.baseline is None and any(item.name == WORSE for item in conditions):
+    if arguments.baseline is None and any(item.name == WORSE for item in arguments.fail_if):
         raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
     if arguments.resume and arguments.overwrite:
         raise InputError("--resume and --overwrite: leave one of the two out")
@@ -242,11 +239,7 @@ def _run_engine(
 
 
 def _gate(
-    arguments: argparse.Namespace,
-    job: Job,
-    counts: RowCounts,
-    conditions: list[Condition],
-    display: ProgressDisplay,
+    arguments: argparse.Namespace, job: Job, counts: RowCounts, display: ProgressDisplay
 ) -> int:
     """Print changes since the earlier run; return 1 if a failure condition is met."""
     worse = None
@@ -258,7 +251,7 @@ def _gate(
         for line in comparison.lines(str(arguments.baseline)):
             display.notice(line)
     status = 0
-    for line in filter(None, (item.failure(counts, worse) for item in conditions)):
+    for line in filter(None, (item.failure(counts, worse) for item in arguments.fail_if)):
         status = fail(line, OF_VERDICT[Verdict.HALLUCINATED])
     return status
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
+from halldetect.batch.formats import write_standard_output
 from halldetect.errors import InputError
 from halldetect.report.json_form import json_text
 
@@ -20,17 +21,13 @@ _JSON_WIDTH = 100
 
 def print_result(text: str) -> None:
     """Write a result to standard output as UTF-8; ignore a closed pipe."""
-    if sys.stdout is None:
-        return
     try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            write_standard_output(text.encode("utf-8", "replace"))
+    except BrokenPipeError:
+        pass
     except OSError as error:
-        # Python would complain again when it closes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise InputError(f"cannot write to standard output: {error.strerror}") from error
+        raise InputError(f"cannot write to standard output: {error.strerror}") from error
 
 
 def print_json(value: Any) -> None:
