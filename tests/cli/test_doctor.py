@@ -61,22 +61,31 @@ def test_this_machine(capsys: pytest.CaptureFixture[str], empty_store: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("large", "free", "on_gpu", "name", "reason"),
+    ("cores", "openvino", "name", "reason"),
     [
-        (3.0, 8, False, "large", "3.0 with large"),
-        (12.0, 8, False, "auto", "0.5 s with base, 4.1 with auto"),
-        (40.0, None, False, "base", "40.0 with large"),
-        (3.0, 2, False, "base", "needs 2.7 GB of memory, 2.0 are free"),
-        (40.0, 2, True, "large", "GPU"),
+        (16, False, "large", "3.7 with large"),
+        (8, True, "large", "3.7 with large"),
+        (4, False, "auto", "0.4 s with base, 4.8 with auto"),
+        (2, False, "base", "29.5 with large"),
     ],
 )
-def test_recommended_verifier(
-    large: float, free: int | None, on_gpu: bool, name: str, reason: str
-) -> None:
-    memory = None if free is None else free * 10**9
-    found = doctor.recommended(0.5, large, memory, on_gpu=on_gpu)
+def test_recommended_by_processor(cores: int, openvino: bool, name: str, reason: str) -> None:
+    found = doctor.recommended(cores, openvino=openvino)
     assert found["verifier"] == name
     assert reason in found["reason"]
+
+
+def test_recommended_by_memory_and_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "free_memory", lambda: 2 * 10**9)
+    assert doctor.advice() == {
+        "verifier": "base",
+        "reason": "large needs 2.7 GB of memory, 2.0 are free",
+    }
+    monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cuda")
+    assert doctor.advice()["verifier"] == "large"
+    monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cpu")
+    monkeypatch.setattr(doctor, "free_memory", lambda: None)
+    assert "with large" in doctor.advice()["reason"]
 
 
 def test_free_memory() -> None:

@@ -29,10 +29,9 @@ CREATE TABLE IF NOT EXISTS reports
     (key BLOB PRIMARY KEY, used REAL NOT NULL, report BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS by_use ON reports (used);
 """
-# A full cache drops this share of its entries, so that a deletion is not needed for each report.
+# A full cache drops the least recently used entries, several at a time.
 _DROP_OLDEST = """
-DELETE FROM reports WHERE key IN (
-    SELECT key FROM reports ORDER BY used LIMIT (SELECT COUNT(*) / 10 + 1 FROM reports))
+DELETE FROM reports WHERE key IN (SELECT key FROM reports ORDER BY used LIMIT 10)
 """
 
 

@@ -72,13 +72,20 @@ def _matches(argument: str) -> list[str]:
     return sorted(files)
 
 
+def require_pyarrow(what: str) -> None:
+    """Raise MissingExtra if pyarrow is not installed; `what` needs it."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(what, "parquet") from error
+
+
 def file_system(location: str) -> tuple[Any, str]:
     """Return the pyarrow file system of a URL or path, and the path within it."""
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.fs import FileSystem, LocalFileSystem
-    except ImportError as error:
-        raise MissingExtra(f"{location!r}", "parquet") from error
+    require_pyarrow(f"{location!r}")
+    from pyarrow import ArrowException
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
     if not is_url(location):
         return LocalFileSystem(), os.path.realpath(location)
     require_network(f"{location!r}", None if location.startswith("file:") else location)
@@ -91,12 +98,12 @@ def file_system(location: str) -> tuple[Any, str]:
 
 def _matches_of_url(pattern: str) -> list[str]:
     """Return matching files under the fixed prefix: object stores do not support patterns."""
-    from pyarrow.fs import FileSelector, FileType
-
     parts = pattern.split("/")
     first_magic = next(index for index, part in enumerate(parts) if glob.has_magic(part))
     fixed = "/".join(parts[:first_magic])
     system, folder = file_system(fixed)
+    from pyarrow.fs import FileSelector, FileType
+
     try:
         entries = system.get_file_info(FileSelector(folder, recursive=True))
     except OSError as error:
@@ -208,10 +215,9 @@ def _decompressed(raw: IO[bytes], compression: str) -> IO[bytes]:
     if compression == ".gz":
         return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
     if compression == ".zst":
-        try:
-            from pyarrow import CompressedInputStream
-        except ImportError as error:
-            raise MissingExtra("reading .zst", "parquet") from error
+        require_pyarrow("reading .zst")
+        from pyarrow import CompressedInputStream
+
         return io.BufferedReader(CompressedInputStream(raw, "zstd"), BUFFER_BYTES)
     return raw
 
@@ -298,11 +304,10 @@ def _csv(lines: Iterator[bytes | None], name: str) -> tuple[tuple[str, ...], Ite
 
 
 def _parquet_file(raw: IO[bytes], name: str) -> RecordFile:
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise MissingExtra("reading Parquet", "parquet") from error
+    require_pyarrow("reading Parquet")
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
     try:
         file = ParquetFile(raw)
         names, total = tuple(file.schema_arrow.names), file.metadata.num_rows

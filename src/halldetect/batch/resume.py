@@ -19,7 +19,7 @@ from dataclasses import asdict
 from typing import Any
 
 from halldetect.batch import results as result_files
-from halldetect.batch.formats import file_system, is_url, write_standard_output
+from halldetect.batch.formats import file_system, is_url, require_pyarrow, write_standard_output
 from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists, digest
 from halldetect.batch.results import RowCounts
 from halldetect.errors import CheckError, InputError
@@ -67,7 +67,8 @@ class PartsFolder:
     """
 
     def __init__(self, job: Job) -> None:
-        result_files.require_writable(job.suffix)
+        if job.suffix == ".parquet":  # before the long work
+            require_pyarrow("writing Parquet")
         self.job, self._path = job, job.parts
         self.part_rows, self.done = 0, dict[str, str]()
         self._suffix = ".parquet" if job.is_folder and job.suffix == ".parquet" else ".jsonl"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from json import detect_encoding
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,7 @@ from halldetect.reading.office_files import read_pages
 if TYPE_CHECKING:
     from halldetect.inputs import SourceDocument
 
-# Longest first: the byte order mark of UTF-32 begins with that of UTF-16.
-_BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+_MARKED_ENCODINGS = ("utf-8-sig", "utf-16", "utf-32")  # by a byte order mark
 _FILE_ENDING = re.compile(
     r"\.(txt|text|md|markdown|rst|json|jsonl|csv|tsv|html?|xml|ya?ml|log|tex|pdf|docx?|odt|rtf)$",
     re.IGNORECASE,
@@ -158,8 +151,8 @@ def _decode(data: bytes, place: str) -> str:
 
     Text that is almost all ASCII but not UTF-8 is Latin-1 as Windows writes it.
     """
-    announced = (known for mark, known in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
-    encoding = next(announced, "utf-8")
+    marked = detect_encoding(data)
+    encoding = marked if marked in _MARKED_ENCODINGS else "utf-8"
     if encoding == "utf-8" and b"\x00" in data:
         raise InputError(f"{place} is a binary file; extract its text first")
     try:
