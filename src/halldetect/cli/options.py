@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from halldetect.cli.exits import interruptible
-from halldetect.cli.parser import Parser, explained, switch
+from halldetect.cli.parser import Parser, switch, value
 from halldetect.cli.progress import LOADING_PHASES, ProgressDisplay
 from halldetect.config import Configuration, Option, options
 from halldetect.errors import ConfigurationError, described
@@ -46,14 +46,8 @@ def add_option(group: Any, option: Option) -> None:
         return
     default = option.default_text
     help = option.help if default is None else f"{option.help} (default: {default})"
-    group.add_argument(
-        option.flag,
-        dest=option.name,
-        help=help,
-        type=explained(option.parse),
-        metavar=option.metavar,
-        choices=option.choices or None,
-    )
+    choices = option.choices or None
+    group.add_argument(option.flag, **value(option.metavar, help, option.parse, choices=choices))
 
 
 def given_fields(arguments: argparse.Namespace, kind: type) -> dict[str, Any]:
