@@ -36,6 +36,7 @@ _CONNECT_SECONDS = 30.0
 _DETECTOR_SHARE, _READER_CPUS = 0.95, 0.025
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     # Ray starts workers with a niceness of 15, so any other program would have priority.
     "RAY_worker_niceness": "0",
@@ -92,7 +93,8 @@ def connected(address: str | None, cpus: int) -> Iterator[None]:
         options = {"address": "local", "include_dashboard": False, "num_cpus": offered}
     try:
         _require_listener(address or "")
-        ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
+        with _silent_native_code():
+            ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises plain Exception, among others
         where = address or "this machine"
         raise CheckError(f"Ray cannot be reached at {where}: {one_line(error)}") from error
@@ -102,6 +104,19 @@ def connected(address: str | None, cpus: int) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _silent_native_code() -> Iterator[None]:
+    """Suppress the message of Ray's native code about its log level."""
+    saved = os.dup(2)
+    with open(os.devnull, "wb") as null:  # noqa: PTH123
+        os.dup2(null.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
 
 
 def _require_listener(address: str) -> None:

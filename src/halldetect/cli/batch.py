@@ -11,6 +11,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halldetect.batch import dataset_report
 from halldetect.batch.formats import STANDARD_STREAM, is_pattern, is_url
 from halldetect.batch.job import (
     DEFAULT_COLUMNS,
@@ -159,10 +160,8 @@ def run(arguments: argparse.Namespace) -> int:
             if outcome.interrupted:
                 return fail(f"interrupted after {counts.rows} rows{hint}", INTERRUPTED)
         if arguments.report is not None:
-            from halldetect.batch.dataset_report import PAGE, write_report
-
-            write_report(job.out, arguments.report, arguments.by)
-            display.notice(f"the report is in {str(arguments.report / PAGE)!r}")
+            dataset_report.write_report(job.out, arguments.report, arguments.by)
+            display.notice(f"the report is in {str(arguments.report / dataset_report.PAGE)!r}")
         failed = _gate(arguments, job, counts, display)
     return failed or (0 if counts.checked else COULD_NOT_CHECK)
 
@@ -203,9 +202,7 @@ def _require_usable_options(arguments: argparse.Namespace, job: Job) -> None:
         if getattr(arguments, flag) and is_unreadable:
             raise InputError(f"--{flag} needs results in a file of this machine")
     if arguments.report:
-        from halldetect.batch.dataset_report import require_folder
-
-        require_folder(arguments.report)
+        dataset_report.require_folder(arguments.report)
     if arguments.baseline:
         next(read_results(arguments.baseline), None)
     if job.in_parts:
@@ -244,9 +241,7 @@ def _gate(
     """Print changes since the earlier run; return 1 if a failure condition is met."""
     worse = None
     if arguments.baseline is not None:
-        from halldetect.batch.dataset_report import compare_with_baseline
-
-        comparison = compare_with_baseline(arguments.baseline, job.out)
+        comparison = dataset_report.compare_with_baseline(arguments.baseline, job.out)
         worse = comparison.changes[WORSE]
         for line in comparison.lines(str(arguments.baseline)):
             display.notice(line)

@@ -18,8 +18,9 @@ import tomllib
 from collections.abc import Iterator
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from halldetect import render
 from halldetect.cli.exits import worst_status
 from halldetect.cli.options import QUIET, add_detector_options, with_detector
 from halldetect.cli.output import (
@@ -33,9 +34,8 @@ from halldetect.cli.parser import add_command, file, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, no_file, read_file
 from halldetect.errors import InputError
-
-if TYPE_CHECKING:
-    from halldetect.inputs import Pair
+from halldetect.inputs import Pair
+from halldetect.render.sarif import log_line
 
 FILE_NAME = ".halldetect.toml"
 DESCRIPTION = f"""\
@@ -71,9 +71,6 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the answers; return the exit status of the worst verdict."""
-    from halldetect import render
-    from halldetect.render.sarif import log_line
-
     require_writable(arguments.sarif)
     answers = find_answers(arguments.rules or Path(FILE_NAME))
     changed = _changed(arguments)
@@ -126,8 +123,6 @@ def _git(*arguments: str) -> str:
 
 
 def _pair(answer: Path, sources: list[Path]) -> Pair:
-    from halldetect.inputs import Pair
-
     reader = TextArguments()
     read = (reader.read_documents(str(source), "source", file=True) for source in sources)
     return Pair(

@@ -6,10 +6,13 @@ Modules that are slow to import are imported in the functions that need them.
 from __future__ import annotations
 
 import argparse
+import platform
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halldetect import __version__, models
 from halldetect.cli import demo
 from halldetect.cli.exits import COULD_NOT_CHECK, fail
 from halldetect.cli.options import QUIET
@@ -17,6 +20,8 @@ from halldetect.cli.output import print_json, print_result
 from halldetect.cli.parser import add_command, switch, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import MissingExtra, ModelError, described
+from halldetect.models import integrity
+from halldetect.verification import devices
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE, LARGE_BASE, memory_needed
 
 if TYPE_CHECKING:
@@ -53,8 +58,6 @@ def add(commands: Any) -> None:
 
 
 def _model_name(text: str) -> str:
-    from halldetect import models
-
     try:
         return text if text in models.shipped_names() else models.find(text).name
     except ModelError as error:
@@ -84,10 +87,6 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 
 def diagnose() -> dict[str, Any]:
     """Examine this installation without downloading or changing anything."""
-    import platform
-
-    from halldetect import models
-    from halldetect._version import __version__
     from halldetect.detector import Detector
 
     detector = Detector(notice=lambda line: None)
@@ -115,12 +114,9 @@ def check_problem(detector: Detector) -> str | None:
 
 def advice() -> dict[str, str]:
     """Return the verifier that suits this machine, and the reason."""
-    from importlib.util import find_spec
-
-    from halldetect.verification.devices import torch_device
     from halldetect.verification.verifiers.onnx import physical_cores
 
-    if torch_device("auto") == "cuda":
+    if devices.torch_device("auto") == "cuda":
         return {"verifier": LARGE, "reason": "it runs on the GPU of this machine"}
     free, needed = free_memory(), memory_needed(LARGE)
     if free is not None and free < needed:
@@ -161,24 +157,17 @@ def _plan_base() -> str:
 
 
 def _plan_large() -> str:
-    from importlib.util import find_spec
-
-    from halldetect import models
     from halldetect.large.load import chosen_runtime
-    from halldetect.verification.devices import torch_device
 
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
     models.path(LARGE_BASE)
-    device = torch_device("auto")
+    device = devices.torch_device("auto")
     return f"{chosen_runtime(device)} on {device}"
 
 
 def model_rows() -> list[tuple[str, str, str, str]]:
     """Return name, state, size and licence of the weights in the package and of every model."""
-    from halldetect import models
-    from halldetect.models import integrity
-
     rows = []
     for name in models.shipped_names():
         try:
@@ -200,8 +189,6 @@ def model_rows() -> list[tuple[str, str, str, str]]:
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Print the verifiers in the package and every model of the cache with its state."""
-    from halldetect import models
-
     rows = [("NAME", "STATE", "SIZE", "LICENCE"), *model_rows()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
@@ -214,8 +201,6 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 def run_pull(arguments: argparse.Namespace) -> int:
     """Download models into the cache."""
-    from halldetect import models
-
     for name in arguments.names:
         with ProgressDisplay(quiet=arguments.quiet) as display:
             path = models.pull(name, display.download)
@@ -225,9 +210,6 @@ def run_pull(arguments: argparse.Namespace) -> int:
 
 def run_verify(arguments: argparse.Namespace) -> int:
     """Read whole models and compare their digests."""
-    from halldetect import models
-    from halldetect.models import integrity
-
     shipped = models.shipped_names()
     absent = models.State.ABSENT
     cached = [item.entry.name for item in models.status() if item.state is not absent]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
 from halldetect.batch.formats import write_standard_output
 from halldetect.errors import InputError
+from halldetect.reading.html_page import ENDINGS
+from halldetect.render import CheckedFile, github
+from halldetect.report import Report
 from halldetect.report.json_form import json_text
-
-if TYPE_CHECKING:
-    from halldetect.render import CheckedFile
-    from halldetect.report import Report
 
 _JSON_WIDTH = 100
 
@@ -81,9 +80,6 @@ def checked_file(report: Report, file: Path | None) -> CheckedFile:
 
     A pipe has no lines; neither has a response that is read from PDF, DOCX or HTML.
     """
-    from halldetect.reading.html_page import ENDINGS
-    from halldetect.render import CheckedFile
-
     if file is None or not file.is_file():
         return CheckedFile(report)
     path, here = file.resolve(), Path.cwd().resolve()
@@ -96,8 +92,6 @@ def checked_file(report: Report, file: Path | None) -> CheckedFile:
 
 def github_notes(checked: CheckedFile) -> str:
     """Return the report as workflow commands of GitHub Actions, at the lines of its file."""
-    from halldetect.render import github
-
     if checked.uri is None or checked.uri.startswith("file:"):  # outside the repository
         return github(checked.report)
     path = os.fsdecode(unquote_to_bytes(checked.uri))

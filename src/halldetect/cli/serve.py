@@ -17,6 +17,8 @@ from halldetect.cli.output import print_result
 from halldetect.cli.parser import Options, Settings, add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import MissingExtra
+from halldetect.models import home
+from halldetect_serve.access import create_token
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 from halldetect_serve.settings import (
     ACTIONS,
@@ -147,8 +149,6 @@ def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
 
 
 def _home() -> Path:
-    from halldetect.models import home
-
     folder = home()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -171,8 +171,6 @@ def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
 
 def run_create(arguments: argparse.Namespace) -> int:
     """Create a token and print it."""
-    from halldetect_serve.access import create_token
-
     path = arguments.tokens or _home() / "tokens"
     print_result(f"{create_token(path, arguments.name, arguments.scope or ('read', 'check'))}\n")
     return 0
