@@ -11,7 +11,6 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect.batch import dataset_report
 from halldetect.batch.formats import STANDARD_STREAM, is_pattern, is_url
 from halldetect.batch.job import (
     DEFAULT_COLUMNS,
@@ -160,8 +159,10 @@ def run(arguments: argparse.Namespace) -> int:
             if outcome.interrupted:
                 return fail(f"interrupted after {counts.rows} rows{hint}", INTERRUPTED)
         if arguments.report is not None:
-            dataset_report.write_report(job.out, arguments.report, arguments.by)
-            display.notice(f"the report is in {str(arguments.report / dataset_report.PAGE)!r}")
+            from halldetect.batch.dataset_report import PAGE, write_report
+
+            write_report(job.out, arguments.report, arguments.by)
+            display.notice(f"the report is in {str(arguments.report / PAGE)!r}")
         failed = _gate(arguments, job, counts, display)
     return failed or (0 if counts.checked else COULD_NOT_CHECK)
 
@@ -202,7 +203,9 @@ def _require_usable_options(arguments: argparse.Namespace, job: Job) -> None:
         if getattr(arguments, flag) and is_unreadable:
             raise InputError(f"--{flag} needs results in a file of this machine")
     if arguments.report:
-        dataset_report.require_folder(arguments.report)
+        from halldetect.batch.dataset_report import require_folder
+
+        require_folder(arguments.report)
     if arguments.baseline:
         next(read_results(arguments.baseline), None)
     if job.in_parts:
@@ -241,7 +244,9 @@ def _gate(
     """Print changes since the earlier run; return 1 if a failure condition is met."""
     worse = None
     if arguments.baseline is not None:
-        comparison = dataset_report.compare_with_baseline(arguments.baseline, job.out)
+        from halldetect.batch.dataset_report import compare_with_baseline
+
+        comparison = compare_with_baseline(arguments.baseline, job.out)
         worse = comparison.changes[WORSE]
         for line in comparison.lines(str(arguments.baseline)):
             display.notice(line)

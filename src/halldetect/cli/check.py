@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect import render
 from halldetect.cli.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, worst_status
 from halldetect.cli.hook import read_transcript
@@ -27,11 +26,7 @@ from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, existing_file
 from halldetect.errors import InputError
 from halldetect.inputs import Pair, Source, SourceDocument
-from halldetect.render.comparison_views import comparison_html, comparison_terminal
-from halldetect.render.html import load_weasyprint
-from halldetect.render.repair_views import repair_html, repair_terminal
 from halldetect.report import Report, Verdict
-from halldetect.report.comparison import compare
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -169,6 +164,8 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 def _run_messages(arguments: argparse.Namespace) -> int:
     """Check the turns of a conversation; return the exit status of the worst verdict."""
+    from halldetect import render
+
     for name in ("words", "missing", "question", "fail_on"):
         if getattr(arguments, name):
             raise InputError(f"--{name.replace('_', '-')} does not apply to --messages")
@@ -189,6 +186,9 @@ def _run_messages(arguments: argparse.Namespace) -> int:
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Check both responses of the command line and compare the reports."""
+    from halldetect.render.comparison_views import comparison_html, comparison_terminal
+    from halldetect.report.comparison import compare
+
     documents, responses = read_texts(arguments, "compare", 2)
     pairs = [Pair(documents, response, arguments.question) for response in responses]
     reports = _run(arguments, lambda detector: detector.check_many(pairs))
@@ -198,6 +198,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 def run_repair(arguments: argparse.Namespace) -> int:
     """Repair the response of the command line."""
+    from halldetect.render.repair_views import repair_html, repair_terminal
+
     documents, (response,) = read_texts(arguments, "repair")
     more = {"question": arguments.question, "max_rounds": arguments.max_rounds}
     repair = _run(arguments, lambda detector: detector.repair(documents, response, **more))
@@ -222,6 +224,8 @@ def run_demo(arguments: argparse.Namespace) -> int:
 
 def run_schema(arguments: argparse.Namespace) -> int:
     """Print the JSON Schema of a report."""
+    from halldetect import render
+
     print_json(render.json_schema())
     return 0
 
@@ -240,6 +244,8 @@ def _run(arguments: argparse.Namespace, work: Callable[[Detector], Result]) -> R
     """Do the work with a detector, once it is certain that its result can be written."""
     require_writable(*(getattr(arguments, name, None) for name in (*_FILE_FORMS, "output")))
     if getattr(arguments, "pdf", None) is not None:
+        from halldetect.render.html import load_weasyprint
+
         load_weasyprint()
     return with_detector(arguments, work)
 
@@ -249,6 +255,8 @@ def _views(result: Any, text: Callable[[Any], str], page: Callable[[Any], str]) 
 
 
 def _forms(report: Report, file: Path | None) -> Forms:
+    from halldetect import render
+
     record = render.CheckRecord(datetime.now(UTC), None if file is None else file.name)
     return {
         "short": lambda: f"{render.short(report)}\n",

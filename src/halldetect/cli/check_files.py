@@ -20,7 +20,6 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from halldetect import render
 from halldetect.cli.exits import worst_status
 from halldetect.cli.options import QUIET, add_detector_options, with_detector
 from halldetect.cli.output import (
@@ -35,7 +34,6 @@ from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, no_file, read_file
 from halldetect.errors import InputError
 from halldetect.inputs import Pair
-from halldetect.render.sarif import log_line
 
 FILE_NAME = ".halldetect.toml"
 DESCRIPTION = f"""\
@@ -71,6 +69,9 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the answers; return the exit status of the worst verdict."""
+    from halldetect import render
+    from halldetect.render.sarif import log_line
+
     require_writable(arguments.sarif)
     answers = find_answers(arguments.rules or Path(FILE_NAME))
     changed = _changed(arguments)

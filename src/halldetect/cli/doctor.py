@@ -6,7 +6,6 @@ Modules that are slow to import are imported in the functions that need them.
 from __future__ import annotations
 
 import argparse
-import platform
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -87,6 +86,8 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 
 def diagnose() -> dict[str, Any]:
     """Examine this installation without downloading or changing anything."""
+    import platform
+
     from halldetect.detector import Detector
 
     detector = Detector(notice=lambda line: None)
@@ -131,7 +132,7 @@ def recommended(cores: int, *, openvino: bool) -> dict[str, str]:
     auto = base + _ASKED * large
     name = LARGE if large <= _PATIENCE else CASCADE if auto <= _PATIENCE else DEFAULT
     times = f"{base:.1f} s with base, {auto:.1f} with auto on average, {large:.1f} with large"
-    return {"verifier": name, "reason": f"a news summary takes about {times}"}
+    return {"verifier": name, "reason": f"on {cores} cores a news summary takes about {times}"}
 
 
 def free_memory() -> int | None:

@@ -10,11 +10,8 @@ from typing import Any
 from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_result, require_writable
 from halldetect.cli.parser import add_command, name_argument, path_argument, switch, value
-from halldetect.cli.progress import ProgressDisplay
+from halldetect.cli.progress import ProgressDisplay, plain_line
 from halldetect.cli.text_arguments import no_file
-from halldetect.knowledge.builder import build_index, is_url, open_index
-from halldetect.knowledge.readers import find_files
-from halldetect.render.phrases import one_line
 
 BUILD = """\
 Index text, Markdown, HTML, PDF, DOCX and JSON Lines files (objects with text, and perhaps id and
@@ -45,6 +42,9 @@ def add(commands: Any) -> None:
 
 def run_build(arguments: argparse.Namespace) -> int:
     """Make an index or bring it up to date."""
+    from halldetect.knowledge.builder import build_index, is_url
+    from halldetect.knowledge.readers import find_files
+
     if not is_url(arguments.output):
         require_writable(Path(arguments.output))
     for path in arguments.paths:
@@ -71,9 +71,11 @@ def run_build(arguments: argparse.Namespace) -> int:
 
 def run_info(arguments: argparse.Namespace) -> int:
     """Print the description of an index and the names of its documents."""
+    from halldetect.knowledge.builder import open_index
+
     with closing(open_index(arguments.index)) as index:
         lines = [f"{name}: {value}" for name, value in index.description.items()]
         found = index.execute("SELECT name FROM documents ORDER BY name")
-        lines += ["", *(f"  {one_line(name)}" for (name,) in found)]
+        lines += ["", *(f"  {plain_line(name)}" for (name,) in found)]
     print_result("\n".join(lines) + "\n")
     return 0

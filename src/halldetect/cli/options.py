@@ -20,7 +20,6 @@ from halldetect.cli.parser import Parser, switch, value
 from halldetect.cli.progress import LOADING_PHASES, ProgressDisplay
 from halldetect.config import Configuration, Option, options
 from halldetect.errors import ConfigurationError, described
-from halldetect.paper.extractors import EXTRACTORS
 from halldetect.verification.presets import verifier_table
 
 if TYPE_CHECKING:
@@ -103,6 +102,8 @@ def _own_verifier(name: str | None) -> Any:
 
 def _model_names() -> str:
     """Return the names of extractors and verifiers with a line on each."""
+    from halldetect.paper.extractors import EXTRACTORS
+
     own = ("MODULE:CLASS", "a class of your own (docs/extending.md); not for batch --engine ray")
     tables = {"extractors": EXTRACTORS, "verifiers": (*verifier_table(), own)}
     parts = []

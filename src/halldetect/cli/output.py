@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
 from halldetect.batch.formats import write_standard_output
 from halldetect.errors import InputError
 from halldetect.reading.html_page import ENDINGS
-from halldetect.render import CheckedFile, github
 from halldetect.report import Report
 from halldetect.report.json_form import json_text
+
+if TYPE_CHECKING:
+    from halldetect.render import CheckedFile
 
 _JSON_WIDTH = 100
 
@@ -80,6 +82,8 @@ def checked_file(report: Report, file: Path | None) -> CheckedFile:
 
     A pipe has no lines; neither has a response that is read from PDF, DOCX or HTML.
     """
+    from halldetect.render import CheckedFile
+
     if file is None or not file.is_file():
         return CheckedFile(report)
     path, here = file.resolve(), Path.cwd().resolve()
@@ -92,6 +96,8 @@ def checked_file(report: Report, file: Path | None) -> CheckedFile:
 
 def github_notes(checked: CheckedFile) -> str:
     """Return the report as workflow commands of GitHub Actions, at the lines of its file."""
+    from halldetect.render import github
+
     if checked.uri is None or checked.uri.startswith("file:"):  # outside the repository
         return github(checked.report)
     path = os.fsdecode(unquote_to_bytes(checked.uri))

@@ -18,7 +18,6 @@ from halldetect.cli.parser import Options, Settings, add_command, file, switch, 
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import MissingExtra
 from halldetect.models import home
-from halldetect_serve.access import create_token
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 from halldetect_serve.settings import (
     ACTIONS,
@@ -171,6 +170,8 @@ def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
 
 def run_create(arguments: argparse.Namespace) -> int:
     """Create a token and print it."""
+    from halldetect_serve.access import create_token
+
     path = arguments.tokens or _home() / "tokens"
     print_result(f"{create_token(path, arguments.name, arguments.scope or ('read', 'check'))}\n")
     return 0

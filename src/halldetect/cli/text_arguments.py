@@ -9,15 +9,12 @@ from contextlib import suppress
 from difflib import get_close_matches
 from json import detect_encoding
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from halldetect.errors import InputError
+from halldetect.inputs import SourceDocument
 from halldetect.reading.html_page import ENDINGS as HTML_ENDINGS
 from halldetect.reading.html_page import html_text
 from halldetect.reading.office_files import read_pages
-
-if TYPE_CHECKING:
-    from halldetect.inputs import SourceDocument
 
 _MARKED_ENCODINGS = ("utf-8-sig", "utf-16", "utf-32")  # by a byte order mark
 _FILE_ENDING = re.compile(
