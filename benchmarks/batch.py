@@ -23,7 +23,6 @@ from typing import Any
 
 from benchmarks.store import base_weights, command, processor, store, stored
 from halldetect import Detector, __version__
-from halldetect.batch.cache import ReportCache
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
@@ -105,12 +104,10 @@ def throughput(folder: Path, rows: int) -> dict[str, Any]:
         run_settings(detector)
         out = folder / f"{len(found)}.jsonl"
         found[name] = measured(partial(run_local, detector, Job(source, str(out))), rows)
-    cache = ReportCache(folder / "kept", run_settings(detector))
     for name in ("local, short, filling the cache", "local, short, from the cache"):
         out = folder / f"{len(found)}.jsonl"
-        work = partial(run_local, detector, Job(short, str(out)), cache=cache)
-        found[name] = measured(work, rows)
-    cache.close()
+        job = Job(short, str(out), cache=str(folder / "kept"))
+        found[name] = measured(partial(run_local, detector, job), rows)
     for workers in (1, 2):
         found[f"ray, short, {workers} workers"] = on_ray(folder, short, workers, rows)
     return found

@@ -136,7 +136,7 @@ def test_missing_file_and_directory(tmp_path: Path, capsys: Output) -> None:
     line = refused(["check", "no/such/file.txt", GOOD], capsys)
     assert "no file 'no/such/file.txt'" in line
     assert "--text" in line
-    assert "is a directory" in refused(["check", SOURCE, str(tmp_path)], capsys)
+    assert "Is a directory" in refused(["check", SOURCE, str(tmp_path)], capsys)
 
 
 def test_file_without_permission(
@@ -149,7 +149,7 @@ def test_file_without_permission(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", deny)
-    assert "no permission to read" in refused(["check", str(secret), GOOD], capsys)
+    assert "Permission denied" in refused(["check", str(secret), GOOD], capsys)
 
 
 @pytest.mark.parametrize("command", [["check", SOURCE, GOOD], ["demo"]], ids=["check", "demo"])

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect import Report
-from halldetect.batch.cache import ReportCache
 from halldetect.batch.job import Job
-from halldetect.batch.local import run_local, run_settings
+from halldetect.batch.local import run_local
 from tests.support.batch_files import (
     GOOD,
     ROWS,
@@ -37,9 +36,8 @@ def test_blocks_and_cache_change_no_byte(
     rows = [{"source": SOURCE, "response": text} for text in responses]
     source = str(write_jsonl(folder / "in.jsonl", rows))
     run_local(detector(), Job(source, str(folder / "one.jsonl"), batch_size=100))
-    cache = ReportCache(folder / "kept", run_settings(detector()))
-    run_local(detector(), Job(source, str(folder / "two.jsonl"), batch_size=size), cache=cache)
-    cache.close()
+    job = Job(source, str(folder / "two.jsonl"), batch_size=size, cache=str(folder / "kept"))
+    run_local(detector(), job)
     assert untimed(folder / "one.jsonl") == untimed(folder / "two.jsonl")
 
 

@@ -252,7 +252,7 @@ def test_errors_that_end_a_run(tmp_path: Path) -> None:
 
     job = Job(source, str(tmp_path / "gpu.jsonl"), in_parts=True)
     with pytest.raises(InputError, match="this cluster has no such GPU"):
-        run_on_ray(detector(), job, Cluster(gpus=0.5))
+        run_on_ray(detector(), job, Cluster(gpus_per_worker=0.5))
     assert not (tmp_path / "gpu.jsonl.parts").exists()
 
 
@@ -263,15 +263,15 @@ def test_detectors_fill_cluster_within_memory() -> None:
 
     total = ray.cluster_resources()
     assert Cluster().room(0) == total["CPU"]
-    assert Cluster(cpus=2).room(0) == total["CPU"] // 2
+    assert Cluster(cpus_per_worker=2).room(0) == total["CPU"] // 2
     assert Cluster(workers=3).room(1 << 60) == 3
     assert Cluster().room(int(total["memory"])) == Cluster().room(1 << 60) == 1
 
 
 def test_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from halldetect.batch.job import Part
-    from halldetect.batch.local import run_settings
-    from halldetect.batch.ray import _Checker, _packed
+    from halldetect.batch.local import PartChecker, run_settings
+    from halldetect.batch.ray import _Actor, _packed
     from halldetect.batch.resume import PartsFolder
 
     def full(self: Any, name: str, data: bytes) -> None:
@@ -279,9 +279,8 @@ def test_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(PartsFolder, "write", full)
     job = Job("in.jsonl", str(tmp_path / "out.jsonl"), in_parts=True)
-    checker = _Checker(detector, run_settings(detector()), job, (None, 1 << 20), PartsFolder(job))
-    row = checker(_packed(Part("part-1", [], None), 0.0))
-    problem, _ = pickle.loads(row["data"])
+    actor = _Actor(PartChecker(detector, run_settings(detector()), job, PartsFolder(job)))
+    problem = pickle.loads(actor(_packed(Part("part-1", [])))["data"])
     assert isinstance(problem, CheckError)
     assert "No space left on device; the same command with --resume" in str(problem)
 

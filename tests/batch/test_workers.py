@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from halldetect import Detector
-from halldetect.batch.cache import ReportCache
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.workers import worker_count
@@ -73,10 +72,8 @@ def test_workers_and_batches_change_no_byte(
     many = Detector(verifier, threads=4)
     assert worker_count(many) == 3
     for size in (1, 5, 32):
-        cache = ReportCache(tmp_path / f"kept {size}", run_settings(many))
-        out = tmp_path / f"{size}.jsonl"
-        outcome = run_local(many, Job(rows, str(out), batch_size=size), cache=cache)
-        cache.close()
+        out, cache = tmp_path / f"{size}.jsonl", str(tmp_path / f"kept {size}")
+        outcome = run_local(many, Job(rows, str(out), batch_size=size, cache=cache))
         assert outcome.counts.rows == len(ROWS)
         assert untimed(out) == wanted
     assert verifier.compute == verifier.backend.answer  # workers change their own copies
@@ -201,3 +198,11 @@ def test_killed_leader_takes_its_workers_along(
     monkeypatch.undo()
     assert run_local(Detector(verifier, threads=3), job).counts.rows == len(ROWS)
     assert not any("verifier failed" in str(row["reason"]) for row in results(out))
+
+
+def test_unusable_cache_is_named(
+    verifier: LargeVerifier, on_gpu: None, tmp_path: Path, rows: str
+) -> None:
+    job = Job(rows, str(tmp_path / "out.jsonl"), cache=rows)
+    with pytest.raises(InputError, match="cannot use the cache"):
+        run_local(Detector(verifier, threads=3), job)

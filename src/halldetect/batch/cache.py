@@ -1,7 +1,7 @@
 """Cache reports by their texts and settings, in a SQLite file that several processes may share.
 
-A failure of the cache costs time, never a result: each entry has a digest, a damaged entry is
-dropped and its report made again, and a damaged file is moved aside.
+A failure of the cache costs time, never a result: the report of a damaged entry is made again, and
+a damaged file is moved aside.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from threading import Lock
 from time import time
 from typing import Any
 
@@ -22,22 +21,17 @@ from halldetect.errors import InputError
 from halldetect.inputs import CleanPair, Pair, clean_pair
 from halldetect.report import Report
 
-FILE_NAME = "reports.sqlite"
-UNUSABLE_SUFFIX = ".unusable"
 DEFAULT_LIMIT_BYTES = 1 << 30
-_FORMAT = 4
-_DIGEST_BYTES = 24
+_FORMAT = 5  # of an entry
 _TEXTS = ("response", "documents", "document_names", "question")
-_TABLES = (
-    "CREATE TABLE IF NOT EXISTS reports"
-    " (key BLOB PRIMARY KEY, used REAL NOT NULL, report BLOB NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS by_use ON reports (used)",
-    f"PRAGMA user_version = {_FORMAT}",
-)
-# A full cache drops this share of its entries, so that a deletion is not needed for each report.
+_TABLES = """
+CREATE TABLE IF NOT EXISTS reports
+    (key BLOB PRIMARY KEY, used REAL NOT NULL, report BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS by_use ON reports (used);
+"""
+# A full cache drops the least recently used entries, several at a time.
 _DROP_OLDEST = """
-DELETE FROM reports WHERE key IN (
-    SELECT key FROM reports ORDER BY used LIMIT (SELECT COUNT(*) / 10 + 1 FROM reports))
+DELETE FROM reports WHERE key IN (SELECT key FROM reports ORDER BY used LIMIT 10)
 """
 
 
@@ -56,40 +50,30 @@ class ReportCache:
         limit: int = DEFAULT_LIMIT_BYTES,
         notice: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._folder, self._given, self._limit = folder, settings, limit
-        self._notice = notice
-        self._settings = json.dumps(settings, sort_keys=True).encode()
-        self._lock = Lock()
+        self._limit, self._notice = limit, notice
+        self._settings = json.dumps([_FORMAT, settings], sort_keys=True).encode()
         self._store: sqlite3.Connection | None = None
         try:
             if folder is not None:
                 Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._store = self._open("" if folder is None else str(Path(folder, FILE_NAME)))
+            self._store = self._open("" if folder is None else str(Path(folder, "reports.sqlite")))
         except (OSError, sqlite3.Error) as error:
             if folder is not None:  # without temporary space, use no cache
                 raise InputError(f"cannot use the cache {str(folder)!r}: {error}") from error
 
-    def reopened(self) -> ReportCache:
-        """Return the same cache for another process; a temporary one begins empty."""
-        return ReportCache(self._folder, self._given, limit=self._limit)
-
     def _open(self, path: str) -> sqlite3.Connection:
-        """Open the file; move aside a damaged one, or one of another version."""
-        store = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        """Open the file; move aside a damaged one."""
+        store = sqlite3.connect(path, timeout=60)
         try:
             store.execute(f"PRAGMA journal_mode = {'WAL' if path else 'MEMORY'}")
             store.execute("PRAGMA synchronous = NORMAL")
-            (format,) = store.execute("PRAGMA user_version").fetchone()
-            if format not in (0, _FORMAT):
-                raise sqlite3.DatabaseError(f"it has format {format}, not {_FORMAT}")
-            for statement in _TABLES:
-                store.execute(statement)
+            store.executescript(_TABLES)
         except sqlite3.DatabaseError as error:
             store.close()
             # An OperationalError: it cannot be written, or another process holds it.
             if isinstance(error, sqlite3.OperationalError):
                 raise
-            aside = Path(path).replace(path + UNUSABLE_SUFFIX)
+            aside = Path(path).replace(path + ".unusable")
             for rest in ("-wal", "-shm"):
                 Path(path + rest).unlink(missing_ok=True)
             self._notice(f"the cache cannot be read ({error}); a new one begins, see {aside.name}")
@@ -99,10 +83,8 @@ class ReportCache:
     def key(self, pair: Pair) -> bytes:
         """Return the key of a pair: a digest of its texts and the settings."""
         taken = clean_pair(pair)
-        return self._digest(json.dumps([_texts(taken), taken.replaced]).encode())
-
-    def _digest(self, content: bytes) -> bytes:
-        return blake2b(self._settings + content, digest_size=_DIGEST_BYTES).digest()
+        texts = json.dumps([_texts(taken), taken.replaced]).encode()
+        return blake2b(self._settings + texts, digest_size=24).digest()
 
     def get(self, wanted: Mapping[bytes, Pair]) -> dict[bytes, Report]:
         """Return the cached reports of the wanted keys, without timings."""
@@ -110,60 +92,54 @@ class ReportCache:
         with self._using() as store:
             for key, pair in wanted.items() if store else ():
                 row = store.execute("SELECT report FROM reports WHERE key = ?", (key,)).fetchone()
-                if row is None:
-                    continue
-                if (report := self._unpacked(key, row[0], pair)) is not None:
+                if row and (report := _unpacked(row[0], pair)):
                     found[key] = report
                     store.execute("UPDATE reports SET used = ? WHERE key = ?", (time(), key))
-                else:
-                    self._notice("a damaged entry of the cache is made again")
-                    store.execute("DELETE FROM reports WHERE key = ?", (key,))
         return found
 
     def put(self, reports: Mapping[bytes, Report]) -> None:
         """Store the reports that another check of the same pair would repeat."""
-        kept = {key: report for key, report in reports.items() if is_repeatable(report)}
-        packed = [(key, time(), self._packed(key, report)) for key, report in kept.items()]
+        packed = [
+            (key, time(), _packed(report))
+            for key, report in reports.items()
+            # A failure may not recur, and retrieved passages are not part of the pair.
+            if report.score is not None and not report.provenance.configuration.get("knowledge")
+        ]
         with self._using() as store:
             if store and packed:
-                store.executemany("INSERT OR IGNORE INTO reports VALUES (?, ?, ?)", packed)
+                store.executemany("INSERT OR REPLACE INTO reports VALUES (?, ?, ?)", packed)
                 while _size(store) > self._limit and store.execute(_DROP_OLDEST).rowcount:
                     pass
-
-    def _packed(self, key: bytes, report: Report) -> bytes:
-        plain = without_cost(report).to_dict()
-        kept = {name: value for name, value in plain.items() if name not in _TEXTS}
-        content = zlib.compress(json.dumps(kept).encode(), 1)
-        return self._digest(key + content) + content
-
-    def _unpacked(self, key: bytes, data: bytes, pair: Pair) -> Report | None:
-        """Return the report of an entry; None if it was not written for this key."""
-        content = data[_DIGEST_BYTES:]
-        if data[:_DIGEST_BYTES] != self._digest(key + content):
-            return None
-        kept = json.loads(zlib.decompress(content))
-        return Report.from_dict({**kept, **_texts(clean_pair(pair))})
 
     @contextmanager
     def _using(self) -> Iterator[Any]:
         """Yield the open file in a transaction, or None; errors disable the cache."""
-        with self._lock:
-            try:
-                if self._store is None:
-                    yield None
-                    return
-                with self._store:
-                    yield self._store
-            except sqlite3.Error as error:
-                self._notice(f"continuing without the cache: {error}")
-                self._store = None
+        try:
+            with self._store or nullcontext() as store:
+                yield store
+        except sqlite3.Error as error:
+            self._notice(f"continuing without the cache: {error}")
+            self._store = None
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            if self._store is not None:
-                self._store.close()
-            self._store = None
+        if self._store is not None:
+            self._store.close()
+        self._store = None
+
+
+def _packed(report: Report) -> bytes:
+    plain = without_cost(report).to_dict()
+    kept = {name: value for name, value in plain.items() if name not in _TEXTS}
+    return zlib.compress(json.dumps(kept).encode(), 1)
+
+
+def _unpacked(data: bytes, pair: Pair) -> Report | None:
+    """Return the report of an entry; None if it is damaged, which its checksum shows."""
+    try:
+        return Report.from_dict({**json.loads(zlib.decompress(data)), **_texts(clean_pair(pair))})
+    except (zlib.error, ValueError):
+        return None
 
 
 def _texts(pair: CleanPair) -> dict[str, Any]:
@@ -182,12 +158,3 @@ def _size(store: sqlite3.Connection) -> int:
 def without_cost(report: Report) -> Report:
     """Return the report without timings, for a pair checked before."""
     return replace(report, cost=replace(report.cost, seconds={}))
-
-
-def is_repeatable(report: Report) -> bool:
-    """Return True if another check of the same pair would give the same report.
-
-    A failure may not recur, and retrieved passages are not part of the pair.
-    """
-    is_retrieved = report.provenance.configuration.get("knowledge") is not None
-    return report.score is not None and not is_retrieved

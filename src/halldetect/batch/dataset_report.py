@@ -6,12 +6,9 @@ Rows of two runs are matched by id; rows with the same id, by order.
 from __future__ import annotations
 
 import heapq
-import json
 import shutil
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -21,14 +18,14 @@ from halldetect.batch.results import ROW_KINDS, RowCounts, plain_text, read_resu
 from halldetect.errors import CheckError, InputError
 from halldetect.render.html import html
 from halldetect.render.html_page import html_page, shared_style
-from halldetect.render.phrases import STATES, numbered, one_line
+from halldetect.render.phrases import STATES, one_line
 from halldetect.render.short import claim_line
-from halldetect.report import Report, Status, Verdict
+from halldetect.report import ClaimReport, Report, Status, Verdict
 
 SHOWN_ROWS = 20
 CHANGES = ("worse", "better", "unchanged", "new", "gone")
 # Faithful is best, hallucinated is worst; a row without a verdict is in between.
-_BADNESS = {Verdict.FAITHFUL: 0, Verdict.HALLUCINATED: 2}
+_BADNESS: dict[str, int] = {Verdict.FAITHFUL: 0, Verdict.HALLUCINATED: 2}
 PAGE, ROWS = "index.html", "rows"
 BINS = 10
 WORST_ROWS = 50
@@ -149,11 +146,13 @@ def _group_table(name: str, values: dict[str, RowCounts]) -> Table:
 def _worst_row(number: int, result: dict[str, Any]) -> Sequence[Cell]:
     report = Report.from_dict(result["report"])
     id = one_line(str(result["id"]))[:200] or f"row {number}"
-    claims = [claim for _, claim in numbered(report)]
-    worst = [claim for claim in claims if claim.status is claims[0].status]
-    worst.sort(key=lambda claim: 1.0 if claim.support is None else claim.support)
-    why = claim_line(report, worst[0]) if worst else "–"
+    worst = min(report.claims, key=_urgency, default=None)
+    why = claim_line(report, worst) if worst else "–"
     return (id, _page_name(number)), f"{result['score']:.3f}", why
+
+
+def _urgency(claim: ClaimReport) -> tuple[int, float]:
+    return STATES.index(claim.status), 1.0 if claim.support is None else claim.support
 
 
 def _page_name(number: int) -> str:
@@ -232,32 +231,25 @@ class BaselineComparison:
 
 
 def compare_with_baseline(before: Path, after: Path) -> BaselineComparison:
-    """Compare the results of two finished runs in constant memory."""
+    """Compare the results of two finished runs; holds the failing claims of the earlier one."""
     comparison = BaselineComparison(Counter(), [], RowCounts(), RowCounts())
-    # An empty name is a private temporary file that SQLite removes.
-    with closing(sqlite3.connect("")) as earlier:
-        earlier.execute("CREATE TABLE rows (id TEXT, verdict TEXT, failing TEXT)")
-        for row in read_results(before):
-            comparison.before.add(row)
-            values = (plain_text(row["id"]), row["verdict"], json.dumps([*_failing(row).values()]))
-            earlier.execute("INSERT INTO rows VALUES (?, ?, ?)", values)
-        earlier.execute("CREATE INDEX by_id ON rows (id)")
-        for row in read_results(after):
-            comparison.after.add(row)
-            comparison.changes[_change(comparison, row, earlier)] += 1
-        (comparison.changes["gone"],) = earlier.execute("SELECT COUNT(*) FROM rows").fetchone()
+    earlier: dict[str, list[tuple[str, list[str]]]] = {}
+    for row in read_results(before):
+        comparison.before.add(row)
+        known = earlier.setdefault(plain_text(row["id"]), [])
+        known.append((row["verdict"], [*_failing(row).values()]))
+    for row in read_results(after):
+        comparison.after.add(row)
+        known = earlier.get(plain_text(row["id"]), [])
+        change = _change(comparison, row, *known.pop(0)) if known else "new"
+        comparison.changes[change] += 1
+    comparison.changes["gone"] = sum(map(len, earlier.values()))
     return comparison
 
 
 def _change(
-    comparison: BaselineComparison, row: dict[str, Any], earlier: sqlite3.Connection
+    comparison: BaselineComparison, row: dict[str, Any], verdict: str, failed_before: list[str]
 ) -> str:
-    id = plain_text(row["id"])
-    query = "SELECT rowid, verdict, failing FROM rows WHERE id = ? ORDER BY rowid LIMIT 1"
-    if (found := earlier.execute(query, (id,)).fetchone()) is None:
-        return "new"
-    earlier.execute("DELETE FROM rows WHERE rowid = ?", found[:1])
-    verdict, failed_before = found[1], json.loads(found[2])
     failing = _failing(row)
     before = (_BADNESS.get(verdict, 1), len(failed_before))
     after = (_BADNESS.get(row["verdict"], 1), len(failing))
@@ -266,8 +258,8 @@ def _change(
     if len(comparison.worse_rows) < SHOWN_ROWS:
         new = [at for at, text in failing.items() if text not in failed_before]
         why = _why(row, next(iter([*new, *failing]), None))
-        line = f"{one_line(id)}: {verdict} → {row['verdict']}. {one_line(why)}"
-        comparison.worse_rows.append(line)
+        id = one_line(plain_text(row["id"]))
+        comparison.worse_rows.append(f"{id}: {verdict} → {row['verdict']}. {one_line(why)}")
     return "worse"
 
 

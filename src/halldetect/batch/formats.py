@@ -72,13 +72,20 @@ def _matches(argument: str) -> list[str]:
     return sorted(files)
 
 
+def require_pyarrow(what: str) -> None:
+    """Raise MissingExtra if pyarrow is not installed; `what` needs it."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(what, "parquet") from error
+
+
 def file_system(location: str) -> tuple[Any, str]:
     """Return the pyarrow file system of a URL or path, and the path within it."""
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.fs import FileSystem, LocalFileSystem
-    except ImportError as error:
-        raise MissingExtra(f"{location!r}", "parquet") from error
+    require_pyarrow(f"{location!r}")
+    from pyarrow import ArrowException
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
     if not is_url(location):
         return LocalFileSystem(), os.path.realpath(location)
     require_network(f"{location!r}", None if location.startswith("file:") else location)
@@ -91,12 +98,12 @@ def file_system(location: str) -> tuple[Any, str]:
 
 def _matches_of_url(pattern: str) -> list[str]:
     """Return matching files under the fixed prefix: object stores do not support patterns."""
-    from pyarrow.fs import FileSelector, FileType
-
     parts = pattern.split("/")
     first_magic = next(index for index, part in enumerate(parts) if glob.has_magic(part))
     fixed = "/".join(parts[:first_magic])
     system, folder = file_system(fixed)
+    from pyarrow.fs import FileSelector, FileType
+
     try:
         entries = system.get_file_info(FileSelector(folder, recursive=True))
     except OSError as error:
@@ -135,6 +142,17 @@ def open_bytes(file: str) -> Iterator[tuple[IO[bytes], int]]:
         yield stream, size
 
 
+def write_standard_output(data: bytes) -> None:
+    """Write bytes to standard output, after all text; raise OSError once, not again at exit."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
 @dataclass(frozen=True, slots=True)
 class BadRecord:
     """An unreadable row, and the reason."""
@@ -157,7 +175,7 @@ class RecordFile:
     records: Iterator[Record]
     column_names: tuple[str, ...] = ()
     text_only: bool = False
-    fraction_read: Callable[[], float | None] = lambda: None
+    fraction_read: Callable[[], float] = lambda: 0.0
 
     def __post_init__(self) -> None:
         if len(set(self.column_names)) < len(self.column_names):
@@ -189,7 +207,7 @@ def open_records(argument: str) -> Iterator[RecordFile]:
         with _decompressed(raw, compression) as stream:
             lines = _lines(stream, name)
             header, records = _csv(lines, name) if kind == ".csv" else ((), _jsonl(lines))
-            fraction = (lambda: raw.tell() / size) if size else (lambda: None)
+            fraction = (lambda: raw.tell() / size) if size else (lambda: 0.0)
             yield RecordFile(name, records, header, kind == ".csv", fraction)
 
 
@@ -197,10 +215,9 @@ def _decompressed(raw: IO[bytes], compression: str) -> IO[bytes]:
     if compression == ".gz":
         return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
     if compression == ".zst":
-        try:
-            from pyarrow import CompressedInputStream
-        except ImportError as error:
-            raise MissingExtra("reading .zst", "parquet") from error
+        require_pyarrow("reading .zst")
+        from pyarrow import CompressedInputStream
+
         return io.BufferedReader(CompressedInputStream(raw, "zstd"), BUFFER_BYTES)
     return raw
 
@@ -287,11 +304,10 @@ def _csv(lines: Iterator[bytes | None], name: str) -> tuple[tuple[str, ...], Ite
 
 
 def _parquet_file(raw: IO[bytes], name: str) -> RecordFile:
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise MissingExtra("reading Parquet", "parquet") from error
+    require_pyarrow("reading Parquet")
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
     try:
         file = ParquetFile(raw)
         names, total = tuple(file.schema_arrow.names), file.metadata.num_rows
@@ -312,4 +328,4 @@ def _parquet_file(raw: IO[bytes], name: str) -> RecordFile:
         except (ArrowException, OSError) as error:
             raise InputError(f"{name} cannot be read to its end: {error}") from error
 
-    return RecordFile(name, records(), names, False, lambda: done / total if total else None)
+    return RecordFile(name, records(), names, False, lambda: done / total if total else 0.0)

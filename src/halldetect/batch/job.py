@@ -63,11 +63,22 @@ def already_exists(name: str) -> InputError:
 
 
 @dataclass(frozen=True, slots=True)
+class InputFile:
+    """An input file: its index, its location, its share of the input, its name in ids, if any."""
+
+    index: int
+    location: str
+    share: float = 1.0
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """One run over the rows of files: paths, URLs or patterns.
 
     A target with a scheme or a final slash is a folder of parts. `strict` stops at the first bad
-    row. `in_parts` is True for the Ray engine, which cannot use standard streams.
+    row. `in_parts` is True for the Ray engine, which cannot use standard streams. `cache` is the
+    folder of a report cache (None: temporary), `cache_size` its limit in megabytes.
     """
 
     source: str | tuple[str, ...]
@@ -78,9 +89,11 @@ class Job:
     overwrite: bool = False
     batch_size: int = 32
     in_parts: bool = False
+    cache: str | None = None
+    cache_size: int = 1024
 
     def __post_init__(self) -> None:
-        files = self.files
+        files = [file.location for file in self.files]
         if self.in_parts and STANDARD_STREAM in (self.target, *files):
             raise InputError("--engine ray reads and writes files, not standard input or output")
         if self.target == STANDARD_STREAM:
@@ -99,7 +112,7 @@ class Job:
         except OSError as error:
             raise InputError(f"cannot write {self.target!r}: {error.strerror}") from error
 
-    def _require_usable_file(self, files: tuple[str, ...]) -> None:
+    def _require_usable_file(self, files: list[str]) -> None:
         out = self.out
         if out.exists() and not out.is_file():
             raise InputError(f"{self.target!r} is not a file; - is standard output")
@@ -122,9 +135,14 @@ class Job:
         return is_url(self.target) or self.target.endswith("/")
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """The input files."""
-        return expand_inputs((self.source,) if isinstance(self.source, str) else self.source)
+    def files(self) -> list[InputFile]:
+        """The input files; rows have the name of theirs if the run may have several."""
+        given = (self.source,) if isinstance(self.source, str) else self.source
+        names, label = expand_inputs(given), len(given) > 1 or is_pattern(given[0])
+        share = 1 / len(names)
+        return [
+            InputFile(at, name, share, name if label else None) for at, name in enumerate(names)
+        ]
 
     @property
     def out(self) -> Path:
@@ -169,17 +187,8 @@ def digest(content: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class InputFile:
-    """An input file: its index, its location, and its name in the ids of rows, if any."""
-
-    index: int
-    location: str
-    label: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
-    """Consecutive rows of a file, and the fraction of the file read so far, if known.
+    """Consecutive rows of a file, and their share of the whole input, 0 if it is not known.
 
     The key holds the index of the file, the number of the first row, and a digest of all rows, so
     that sorted keys follow the order of the input.
@@ -187,27 +196,24 @@ class Part:
 
     key: str
     rows: list[Row]
-    fraction: float | None
+    share: float = 0.0
 
 
-def input_files(job: Job) -> list[InputFile]:
-    """Return the files of a job; rows have the name of theirs if the run may have several."""
-    sources = (job.source,) if isinstance(job.source, str) else job.source
-    label = len(sources) > 1 or is_pattern(sources[0])
-    return [InputFile(at, file, file if label else None) for at, file in enumerate(job.files)]
-
-
-def require_columns(job: Job, limits: Configuration) -> None:
-    """Check the columns of each file, if there are several, before the long work."""
-    for file in job.files if len(job.files) > 1 else ():
-        with open_records(file) as records:
+def input_parts(job: Job, limits: Configuration, size: int) -> Iterator[Part]:
+    """Yield the rows of all files, `size` at a time; first check the columns of each file."""
+    files = job.files
+    for file in files[1:]:
+        with open_records(file.location) as records:
             _require_columns(records, job.columns, limits)
+    for file in files:
+        yield from read_parts(file, job.columns, limits, size)
 
 
 def read_parts(
     file: InputFile, columns: ColumnNames, limits: Configuration, size: int
 ) -> Iterator[Part]:
     """Yield the rows of a file, `size` at a time."""
+    read = 0.0
     with open_records(file.location) as records:
         _require_columns(records, columns, limits)
         numbered = enumerate(records.records, start=1)
@@ -215,7 +221,8 @@ def read_parts(
             rows = [_row(*item, columns, limits, records.text_only, file.label) for item in taken]
             rows_digest = digest("".join(row.digest() for row in rows).encode())
             key = f"part-{file.index:06}-{rows[0].number:012}-{rows_digest}"
-            yield Part(key, rows, records.fraction_read())
+            before, read = read, records.fraction_read()
+            yield Part(key, rows, file.share * (read - before))
 
 
 def _require_columns(file: RecordFile, columns: ColumnNames, limits: Configuration) -> None:

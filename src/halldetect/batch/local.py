@@ -12,7 +12,7 @@ from typing import Any
 from halldetect import __version__
 from halldetect.batch.cache import ReportCache, without_cost
 from halldetect.batch.formats import STANDARD_STREAM
-from halldetect.batch.job import Job, Part, Row, input_files, read_parts, require_columns
+from halldetect.batch.job import Job, Part, Row, input_parts
 from halldetect.batch.results import Outcome, RowCounts, count_results, read_results, row_result
 from halldetect.batch.resume import (
     PartsFolder,
@@ -24,24 +24,26 @@ from halldetect.batch.resume import (
 from halldetect.batch.workers import check_in_workers, worker_count
 from halldetect.config import Configuration
 from halldetect.detector import Detector
-from halldetect.errors import HallDetectError, InputError, described
+from halldetect.errors import CheckError, HallDetectError, InputError, described
 from halldetect.inputs import Pair
+from halldetect.loading import Notice
 from halldetect.report import Report
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenPart:
-    """The name of a part, its rows by outcome, and True if this run has written it."""
+    """The name of a part, its rows by outcome, its share, and True if this run has written it."""
 
     name: str
     counts: RowCounts
+    share: float
     is_new: bool = True
 
 
 # Shows all rows so far, the fraction of the input read, and whether this run has checked the last.
-BatchProgress = Callable[[RowCounts, float | None, bool], None]
-# An engine: makes the parts in any order, each with the fraction of the input read so far.
-PartsMaker = Callable[[PartsFolder], Generator[tuple[WrittenPart, float | None], None, None]]
+BatchProgress = Callable[[RowCounts, float, bool], None]
+# An engine: writes the parts in any order.
+PartsMaker = Callable[[PartsFolder], Generator[WrittenPart, None, None]]
 
 
 @dataclass(slots=True)
@@ -63,15 +65,16 @@ def run_parts(
     progress: BatchProgress | None,
 ) -> BatchOutcome:
     """Run a job part by part with an engine, until its end or a stop; see `run_local`."""
-    began, outcome, names = monotonic(), BatchOutcome(), []
+    began, outcome, names, read = monotonic(), BatchOutcome(), [], 0.0
     folder = StandardOutput(job) if job.target == STANDARD_STREAM else PartsFolder(job)
     with folder.opened(settings, part_rows), closing(make(folder)) as parts:
-        for part, fraction in parts:
+        for part in parts:
             names.append(part.name)
+            read += part.share
             outcome.counts.update(part.counts)
             outcome.rows_before += 0 if part.is_new else part.counts.rows
             if progress:
-                progress(outcome.counts, fraction, part.is_new)
+                progress(outcome.counts, min(read, 1.0), part.is_new)
             if stop():
                 outcome.interrupted = True
                 break
@@ -85,52 +88,34 @@ def run_local(
     detector: Detector,
     job: Job,
     *,
-    cache: ReportCache | None = None,
     stop: Callable[[], bool] = lambda: False,
     progress: BatchProgress | None = None,
+    notice: Notice = lambda line: None,
 ) -> BatchOutcome:
     """Check every row of a job on this machine.
 
     `stop` and `progress` are called after each part; a run ends early if `stop` returns True.
+    `notice` gets a line if the cache fails.
     """
     settings = run_settings(detector)
-    kept = cache or ReportCache(None, settings)
     count = 0 if job.target == STANDARD_STREAM else worker_count(detector)
 
-    def parts(folder: PartsFolder) -> Generator[tuple[WrittenPart, float | None], None, None]:
-        def make_check(cache: ReportCache) -> Callable[[Part], WrittenPart]:
-            checker = RowChecker(detector, cache, job)
-            return lambda part: write_part(part, folder, checker.results)
-
-        given = _input_parts(job, detector.configuration, folder.part_rows)
-        if count > 1:
-            make = lambda: make_check(kept.reopened())  # noqa: E731
-            yield from check_in_workers(detector.verifier, given, make, count)
-            return
-        check = make_check(kept)
-        for part, fraction in given:
-            yield check(part), fraction
+    def parts(folder: PartsFolder) -> Generator[WrittenPart, None, None]:
+        given = input_parts(job, detector.configuration, folder.part_rows)
+        with closing(PartChecker(lambda: detector, settings, job, folder, notice)) as check:
+            if count > 1:
+                yield from check_in_workers(detector.verifier, given, check, count)
+            else:
+                yield from map(check, given)
 
     return run_parts(job, settings, job.batch_size, parts, stop, progress)
-
-
-def _input_parts(
-    job: Job, limits: Configuration, part_rows: int
-) -> Generator[tuple[Part, float | None], None, None]:
-    """Yield the parts of all files, and the fraction of the input read so far."""
-    files = input_files(job)
-    require_columns(job, limits)
-    for file in files:
-        for part in read_parts(file, job.columns, limits, part_rows):
-            inside = part.fraction
-            yield part, None if inside is None else (file.index + inside) / len(files)
 
 
 def counts_of_finished(job: Job, configuration: Configuration) -> RowCounts:
     """Return the counts of a finished file; raise InputError if its results are of other rows."""
     counts = RowCounts()
     current = {"configuration": configuration.to_dict()}
-    rows = (row for part, _ in _input_parts(job, configuration, 32) for row in part.rows)
+    rows = (row for part in input_parts(job, configuration, 32) for row in part.rows)
     for number, (row, result) in enumerate(zip_longest(rows, read_results(job.out)), start=1):
         is_same = row is not None and result is not None and result["input"] == row.digest()
         if not is_same:
@@ -150,33 +135,49 @@ def run_settings(detector: Detector) -> dict[str, Any]:
     return {"version": __version__, **detector.description()}
 
 
-def write_part(
-    part: Part,
-    folder: PartsFolder,
-    check: Callable[[Sequence[Row]], list[dict[str, Any]]],
-) -> WrittenPart:
-    """Write the results of a part, unless those of an earlier run are intact."""
-    name = folder.done.get(part.key)
-    try:
-        results = folder.results(name) if name else None
-        if name is not None and results is not None:
-            return WrittenPart(name, count_results(results), is_new=False)
-        results = check(part.rows)
-        return WrittenPart(folder.write_part(part.key, results), count_results(results))
-    except OSError as error:
-        raise write_failed(folder.job, error) from error
+@dataclass(slots=True)
+class PartChecker:
+    """Checks parts and writes them, with a detector and a cache that the first part loads.
 
+    The detector must have the given settings. The results depend on neither cache nor blocks.
+    """
 
-@dataclass(frozen=True, slots=True)
-class RowChecker:
-    """Checks rows with a detector and a cache; the results depend on neither cache nor blocks."""
-
-    detector: Detector
-    cache: ReportCache
+    make_detector: Callable[[], Detector]
+    settings: dict[str, Any]
     job: Job
+    folder: PartsFolder
+    notice: Notice = lambda line: None
+    _loaded: tuple[Detector, ReportCache] | None = None
 
-    def results(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        """Return the results of rows."""
+    def __call__(self, part: Part) -> WrittenPart:
+        """Write the results of a part, unless those of an earlier run are intact."""
+        name = self.folder.done.get(part.key)
+        try:
+            results = self.folder.results(name) if name else None
+            if name is not None and results is not None:
+                return WrittenPart(name, count_results(results), part.share, is_new=False)
+            results = self._results(part.rows)
+            name = self.folder.write_part(part.key, results)
+            return WrittenPart(name, count_results(results), part.share)
+        except OSError as error:
+            raise write_failed(self.job, error) from error
+
+    def close(self) -> None:
+        """Close the cache."""
+        if self._loaded:
+            self._loaded[1].close()
+
+    def _load(self) -> tuple[Detector, ReportCache]:
+        detector, job = self.make_detector(), self.job
+        if run_settings(detector) != self.settings:
+            raise CheckError(
+                "a worker has other models or another version than this machine: install the "
+                "same halldetect and the same models everywhere"
+            )
+        limit = job.cache_size << 20
+        return detector, ReportCache(job.cache, self.settings, limit=limit, notice=self.notice)
+
+    def _results(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         results = []
         for at in range(0, len(rows), self.job.batch_size):
             block = rows[at : at + self.job.batch_size]
@@ -187,14 +188,15 @@ class RowChecker:
         return results
 
     def _outcomes(self, rows: Sequence[Row]) -> list[Outcome]:
-        keys = [None if row.pair is None else self.cache.key(row.pair) for row in rows]
+        self._loaded = detector, cache = self._loaded or self._load()
+        keys = [None if row.pair is None else cache.key(row.pair) for row in rows]
         wanted = {key: row.pair for row, key in zip(rows, keys, strict=True) if key and row.pair}
-        found: dict[bytes, Outcome] = {**self.cache.get(wanted)}
+        found: dict[bytes, Outcome] = {**cache.get(wanted)}
         missing = [key for key in wanted if key not in found]
-        made = _reports(self.detector, [wanted[key] for key in missing])
+        made = _reports(detector, [wanted[key] for key in missing])
         fresh = dict(zip(missing, made, strict=True))
         reports = {key: item for key, item in fresh.items() if isinstance(item, Report)}
-        self.cache.put(reports)
+        cache.put(reports)
         found |= fresh | {key: without_cost(report) for key, report in reports.items()}
         return [
             str(row.problem) if key is None else fresh.pop(key, found[key])

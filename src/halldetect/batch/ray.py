@@ -6,22 +6,21 @@ import logging
 import os
 import pickle
 import socket
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from halldetect.batch.cache import DEFAULT_LIMIT_BYTES, ReportCache
 from halldetect.batch.formats import is_url
-from halldetect.batch.job import HOW_TO_RESUME, Job, Part, Row, input_files, read_parts
+from halldetect.batch.job import HOW_TO_RESUME, Job, Part, read_parts
 from halldetect.batch.local import (
     BatchOutcome,
     BatchProgress,
-    RowChecker,
+    PartChecker,
+    WrittenPart,
     run_parts,
     run_settings,
-    write_part,
 )
 from halldetect.batch.resume import PartsFolder
 from halldetect.batch.workers import sendable
@@ -42,33 +41,31 @@ _ENVIRONMENT = {
     # Ray starts workers with a niceness of 15, so any other program would have priority.
     "RAY_worker_niceness": "0",
 }
-# The folder of a cache (None: temporary), and its limit in bytes.
-CacheOptions = tuple[str | None, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """A Ray cluster (None: Ray on this machine), and the distribution of a run over it.
 
-    There are `workers` detectors, by default as many as fit, each with its `cpus` and `gpus`.
+    There are `workers` detectors, by default as many as fit.
     """
 
     address: str | None = None
     workers: int | None = None
-    cpus: int = 1
-    gpus: float = 0.0
+    cpus_per_worker: int = 1
+    gpus_per_worker: float = 0.0
     part_rows: int = 256
 
     def room(self, memory: int) -> int:
         """Return the number of detectors for the connected cluster, each with `memory` bytes."""
         import ray
 
-        total = ray.cluster_resources()
-        if self.gpus < 0 or (self.gpus and not total.get("GPU")):  # Ray would wait for one
-            raise InputError(f"--gpus-per-worker {self.gpus}: this cluster has no such GPU")
+        total, cpus, gpus = ray.cluster_resources(), self.cpus_per_worker, self.gpus_per_worker
+        if gpus < 0 or (gpus and not total.get("GPU")):  # Ray would wait for one
+            raise InputError(f"--gpus-per-worker {gpus}: this cluster has no such GPU")
         if self.workers is not None:
             return self.workers
-        room = total["GPU"] / self.gpus if self.gpus else total.get("CPU", 1) / self.cpus
+        room = total["GPU"] / gpus if gpus else total.get("CPU", 1) / cpus
         return max(1, int(min(room, total["memory"] / memory) if memory else room))
 
 
@@ -129,61 +126,36 @@ def _require_listener(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
 
 
-def _packed(content: object, share: float) -> dict[str, bytes]:
-    """Return a part or an error, and its share of the input, as a row of Ray Data."""
+def _packed(content: object) -> dict[str, bytes]:
+    """Return a file, a part or an error as a row of Ray Data."""
     content = sendable(content) if isinstance(content, HallDetectError) else content
-    return {"data": pickle.dumps((content, share))}
+    return {"data": pickle.dumps(content)}
 
 
 def _read_file(
     row: dict[str, bytes], job: Job, limits: Configuration, part_rows: int
 ) -> Iterator[dict[str, bytes]]:
     """Cut a file into parts; called by a Ray task."""
-    file, share = pickle.loads(row["data"])
-    read = 0.0
     try:
-        for part in read_parts(file, job.columns, limits, part_rows):
-            now = part.fraction or 0.0
-            yield _packed(part, share * (now - read))
-            read = now
+        for part in read_parts(pickle.loads(row["data"]), job.columns, limits, part_rows):
+            yield _packed(part)
     except HallDetectError as error:
-        yield _packed(error, 0.0)
+        yield _packed(error)
 
 
-@dataclass(slots=True)
-class _Checker:
+class _Actor:
     """A Ray actor that checks parts with its own detector and writes them."""
 
-    make_detector: Callable[[], Detector]
-    expected: dict[str, Any]
-    job: Job
-    cache: CacheOptions
-    folder: PartsFolder
-    loaded: RowChecker | None = None
+    def __init__(self, check: PartChecker) -> None:
+        self._check = check
 
     def __call__(self, row: dict[str, bytes]) -> dict[str, bytes]:
         """Return the written part, or an error."""
-        part, share = pickle.loads(row["data"])
+        part = pickle.loads(row["data"])
         try:
-            if isinstance(part, Part):
-                part = write_part(part, self.folder, self._results)
+            return _packed(self._check(part) if isinstance(part, Part) else part)
         except HallDetectError as error:
-            part = error
-        return _packed(part, share)
-
-    def _results(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        self.loaded = self.loaded or self._load()
-        return self.loaded.results(rows)
-
-    def _load(self) -> RowChecker:
-        detector = self.make_detector()
-        if run_settings(detector) != self.expected:
-            raise CheckError(
-                "a worker has other models or another version than this machine: install the "
-                "same halldetect and the same models everywhere"
-            )
-        folder, limit = self.cache
-        return RowChecker(detector, ReportCache(folder, self.expected, limit=limit), self.job)
+            return _packed(error)
 
 
 def rebuild_detector(configuration: Configuration, cpus: int) -> Detector:
@@ -200,35 +172,34 @@ def run_on_ray(
     cluster: Cluster,
     *,
     make_detector: Callable[[], Detector] | None = None,
-    cache: CacheOptions = (None, DEFAULT_LIMIT_BYTES),
     stop: Callable[[], bool] = lambda: False,
     progress: BatchProgress | None = None,
 ) -> BatchOutcome:
     """Check every row of a job on a cluster; see `run_local`.
 
     Each worker makes a detector, by default from the configuration of `detector`, which must have
-    the same settings, and a report cache.
+    the same settings.
     """
     require_ray()
-    limits = detector.configuration
-    with connected(cluster.address, cluster.cpus * (cluster.workers or 1)):
+    limits, cpus = detector.configuration, cluster.cpus_per_worker
+    with connected(cluster.address, cpus * (cluster.workers or 1)):
         import ray
 
         memory = memory_needed(limits.verifier)
         workers = cluster.room(memory)
-        make = make_detector or partial(rebuild_detector, limits, cluster.cpus)
-        resources = {"num_cpus": cluster.cpus * _DETECTOR_SHARE, "num_gpus": cluster.gpus}
+        make = make_detector or partial(rebuild_detector, limits, cpus)
+        resources = {"num_cpus": cpus * _DETECTOR_SHARE, "num_gpus": cluster.gpus_per_worker}
         expected = run_settings(detector)
-        if cluster.gpus:  # workers may have other devices
+        if cluster.gpus_per_worker:  # workers may have other devices
             expected = ray.get(ray.remote(**resources)(lambda: run_settings(make())).remote())
 
-        def parts(folder: PartsFolder) -> Generator[tuple[Any, float], None, None]:
+        def parts(folder: PartsFolder) -> Generator[WrittenPart, None, None]:
             read = _input_dataset(job).flat_map(
                 _read_file, fn_args=(job, limits, folder.part_rows), num_cpus=_READER_CPUS
             )
             written = read.map(
-                _Checker,
-                fn_constructor_args=(make, expected, job, cache, folder),
+                _Actor,
+                fn_constructor_args=(PartChecker(make, expected, job, folder),),
                 compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
                 memory=memory or None,
                 **resources,
@@ -245,23 +216,21 @@ def _input_dataset(job: Job) -> Any:
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.target_max_block_size = 1  # one part per block: any detector can take it
-    files, rows = input_files(job), []
-    for file in files:
+    rows = []
+    for file in job.files:
         place = file.location if is_url(file.location) else os.path.realpath(file.location)
-        rows.append(_packed(replace(file, location=place), 1 / len(files)))
+        rows.append(_packed(replace(file, location=place)))
     return ray.data.from_items(rows, override_num_blocks=len(rows))
 
 
-def _collected(written: Any) -> Generator[tuple[Any, float], None, None]:
+def _collected(written: Any) -> Generator[WrittenPart, None, None]:
     """Run the dataset; after a stop, the parts in progress are checked by the next run."""
-    done = 0.0
     try:
         for row in written.iter_rows():
-            part, share = pickle.loads(row["data"])
+            part = pickle.loads(row["data"])
             if isinstance(part, HallDetectError):
                 raise part
-            done += share
-            yield part, min(done, 1.0)
+            yield part
     except HallDetectError:
         raise
     except Exception as error:  # Ray reports worker failures in many ways

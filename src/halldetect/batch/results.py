@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import operator
 import os
 import re
 from collections import Counter
@@ -19,7 +20,7 @@ from typing import Any
 
 from halldetect.batch.formats import BadRecord, RecordFile, open_records
 from halldetect.batch.job import Row
-from halldetect.errors import InputError, MissingExtra
+from halldetect.errors import InputError
 from halldetect.report import Report, Status, Verdict
 from halldetect.report.json_form import json_text
 
@@ -33,21 +34,22 @@ RATE = "rate"
 WORSE = "worse"
 _Z_95 = 1.959964
 _COMPACT = (",", ":")
+_COMPARISONS = {">": operator.gt, ">=": operator.ge}
 _CONDITION = re.compile(r"\s*(\w+)\s*(>=|>)\s*(\d+(?:\.\d+)?)\s*")
 # A report, or the reason for its absence.
 Outcome = Report | str
-# Rows per Parquet group, which are in memory together; report sizes vary widely.
-_GROUP_ROWS = 4096
+# JSON lines per Parquet group, which is in memory as a whole.
 _GROUP_BYTES = 16 * 1024 * 1024
+# A type of pyarrow, or JSON text, or counts by state.
 _COLUMNS = {
-    "id": "text",
-    "verdict": "text",
-    "reason": "text",
-    "bad_row": "truth",
-    "score": "number",
+    "id": "string",
+    "verdict": "string",
+    "reason": "string",
+    "bad_row": "bool",
+    "score": "double",
     "claims": "counts",
-    "unchecked": "whole",  # how many parts may assert something
-    "input": "text",
+    "unchecked": "int64",  # how many parts may assert something
+    "input": "string",
     "columns": "json",
     "report": "json",
 }
@@ -76,15 +78,6 @@ def json_lines(results: Iterable[dict[str, Any]]) -> bytes:
     return b"".join(json_text(item, separators=_COMPACT).encode() + b"\n" for item in results)
 
 
-def require_writable(suffix: str) -> None:
-    """Raise MissingExtra before the long work, not when its results are written."""
-    if suffix == ".parquet":
-        try:
-            import pyarrow.parquet  # noqa: F401
-        except ImportError as error:
-            raise MissingExtra("writing Parquet", "parquet") from error
-
-
 def write_lines(lines: Iterable[bytes], target: Path, suffix: str) -> None:
     """Write JSON lines of results to disk, in the format of a suffix."""
     try:
@@ -107,29 +100,24 @@ def write_parquet(lines: Iterable[bytes], target: Any) -> None:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
-    types = {
-        "text": pa.string(),
-        "json": pa.string(),
-        "truth": pa.bool_(),
-        "number": pa.float64(),
-        "whole": pa.int64(),
-        "counts": pa.struct([(status.value, pa.int64()) for status in Status]),
-    }
-    schema = pa.schema([(name, types[kind]) for name, kind in _COLUMNS.items()])
+    counts = pa.struct([(status.value, pa.int64()) for status in Status])
+    types = {"json": pa.string(), "counts": counts}
+    columns = _COLUMNS.items()
+    schema = pa.schema([(name, types.get(kind) or kind) for name, kind in columns])
     with ParquetWriter(target, schema, compression="zstd") as writer:
         group, size = [], 0
         for line in lines:
             row = json.loads(line)
-            group.append({name: _cell(row[name], kind) for name, kind in _COLUMNS.items()})
+            group.append({name: _cell(row[name], kind) for name, kind in columns})
             size += len(line)
-            if len(group) >= _GROUP_ROWS or size >= _GROUP_BYTES:
+            if size >= _GROUP_BYTES:
                 writer.write_table(pa.Table.from_pylist(group, schema=schema))
                 group, size = [], 0
         writer.write_table(pa.Table.from_pylist(group, schema=schema))
 
 
 def _write_csv(lines: Iterable[bytes], target: Path) -> None:
-    kinds = {name: kind if kind == "text" else "json" for name, kind in _COLUMNS.items()}
+    kinds = {name: kind if kind == "string" else "json" for name, kind in _COLUMNS.items()}
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(kinds)
@@ -142,7 +130,7 @@ def _cell(value: Any, kind: str) -> Any:
         return None
     if kind == "json":
         return json_text(value, separators=_COMPACT)
-    return plain_text(value) if kind == "text" else value
+    return plain_text(value) if kind == "string" else value
 
 
 def plain_text(value: object) -> str:
@@ -168,7 +156,7 @@ def _value(cell: Any, kind: str, file: RecordFile) -> Any:
     """Return the value of a cell: CSV holds only texts, Parquet holds lists and objects as text."""
     if cell is None or (file.text_only and not cell):
         return None
-    is_packed = kind != "text" if file.text_only else kind == "json" and file.column_names
+    is_packed = kind != "string" if file.text_only else kind == "json" and file.column_names
     return json.loads(cell) if is_packed else cell
 
 
@@ -261,9 +249,7 @@ class Condition:
         """Return a line with the value if the condition is met; without a value it is not."""
         values = {RATE: counts.rate, WORSE: worse, UNCHECKED: counts.unchecked}
         value = values.get(self.name, counts.by_kind[self.name])
-        if value is None or not (
-            value > self.limit or (self.comparison == ">=" and value == self.limit)
-        ):
+        if value is None or not _COMPARISONS[self.comparison](value, self.limit):
             return None
         words = {
             RATE: f"the rate is {value:.4f}",

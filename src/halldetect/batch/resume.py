@@ -19,7 +19,7 @@ from dataclasses import asdict
 from typing import Any
 
 from halldetect.batch import results as result_files
-from halldetect.batch.formats import file_system, is_url
+from halldetect.batch.formats import file_system, is_url, require_pyarrow, write_standard_output
 from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists, digest
 from halldetect.batch.results import RowCounts
 from halldetect.errors import CheckError, InputError
@@ -67,7 +67,8 @@ class PartsFolder:
     """
 
     def __init__(self, job: Job) -> None:
-        result_files.require_writable(job.suffix)
+        if job.suffix == ".parquet":  # before the long work
+            require_pyarrow("writing Parquet")
         self.job, self._path = job, job.parts
         self.part_rows, self.done = 0, dict[str, str]()
         self._suffix = ".parquet" if job.is_folder and job.suffix == ".parquet" else ".jsonl"
@@ -106,7 +107,9 @@ class PartsFolder:
             **settings,
             "columns": asdict(job.columns),
             # Part names contain the index of their file, which depends on the list of files.
-            "list of input files": digest("\0".join(job.files).encode(errors="replace")),
+            "list of input files": digest(
+                json.dumps([file.location for file in job.files]).encode()
+            ),
         }
         self.part_rows = part_rows
         if {*found} - {_LOCK_FILE} and not (job.resume or job.overwrite):
@@ -221,15 +224,11 @@ class StandardOutput(PartsFolder):
         if sys.stdout is None:
             raise InputError("standard output is closed")
         try:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(result_files.json_lines(results))
-            sys.stdout.flush()
+            write_standard_output(result_files.json_lines(results))
         except OSError as error:
-            # Otherwise Python would raise again when it closes the stream at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             why = f"cannot write to standard output: {error.strerror}, after {self._rows} rows"
             raise CheckError(f"{why}; write to a file to be able to resume") from error
-        self._rows += result_files.count_results(results).rows
+        self._rows += len(results)
         return key
 
     def finish(self, names: Collection[str], counts: RowCounts) -> None:

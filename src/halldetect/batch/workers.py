@@ -52,25 +52,20 @@ def sendable(error: HallDetectError) -> HallDetectError:
 
 
 def check_in_workers(
-    verifier: Any,
-    parts: Iterable[tuple[Part, float | None]],
-    make_check: Callable[[], Check],
-    count: int,
-) -> Generator[tuple[Any, float | None], None, None]:
-    """Yield what `count` workers return for the parts, and the fraction read, in any order.
+    verifier: Any, parts: Iterable[Part], check: Check, count: int
+) -> Generator[Any, None, None]:
+    """Yield what copies of `check` in `count` workers return for the parts, in any order.
 
-    `make_check` is called in every worker. In the workers, `verifier.compute` asks this process.
+    In the workers, `verifier.compute` asks this process.
     """
-    pool = _Pool(verifier, make_check, count)
-    read = 0.0
+    pool = _Pool(verifier, check, count)
     try:
-        for part, fraction in parts:
+        for part in parts:
             if not pool.free:
-                yield from ((done, read) for done in pool.finished())
+                yield from pool.finished()
             pool.give(part)
-            read = max(read, fraction or 0.0)
         while pool.busy:
-            yield from ((done, read) for done in pool.finished())
+            yield from pool.finished()
     finally:
         pool.end()
 
@@ -86,7 +81,7 @@ def _ended_early() -> Iterator[None]:
 class _Pool:
     """Worker processes, each with a pipe for its parts and one for its questions."""
 
-    def __init__(self, verifier: Any, make_check: Callable[[], Check], count: int) -> None:
+    def __init__(self, verifier: Any, check: Check, count: int) -> None:
         context = get_context("fork")
         pipes = [(*context.Pipe(), *context.Pipe()) for _ in range(count)]
         self.free = [work for work, _, _, _ in pipes]
@@ -101,7 +96,7 @@ class _Pool:
             # Other threads of this process may hold locks, but none that a worker needs.
             warnings.simplefilter("ignore", DeprecationWarning)
             for _, work, _, asks in pipes:
-                given = (verifier, make_check, work, asks, ends)
+                given = (verifier, check, work, asks, ends)
                 self._processes.append(context.Process(target=_work, args=given, daemon=True))
                 self._processes[-1].start()
         for _, work, _, asks in pipes:  # so that the end of a worker ends its pipes
@@ -166,7 +161,7 @@ class _Pool:
 
 def _work(
     verifier: Any,
-    make_check: Callable[[], Check],
+    check: Check,
     work: Connection,
     asks: Connection,
     ends: Iterable[Connection],
@@ -190,7 +185,6 @@ def _work(
         return found
 
     verifier.compute = ask
-    check = make_check()
     while True:
         try:
             part = work.recv()

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import closing, redirect_stdout
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from halldetect.cli.options import (
     add_detector_options,
     configuration_for,
     detector_for,
+    given_fields,
     with_detector,
 )
 from halldetect.cli.output import print_result
@@ -61,17 +62,26 @@ EPILOG = """\
 exit status: 0 all rows done, 1 a condition of --fail-on or --fail-if is met, 2 wrong usage,
 3 nothing could be checked or the results could not be written, 130 interrupted
 """
+
+
+def _any_row(kind: str) -> Condition:
+    if kind not in (kinds := (*ROW_KINDS, UNCHECKED)):
+        raise ValueError(f"{kind!r} is none of: {', '.join(kinds)}")
+    return Condition.parse(f"{kind}>0")
+
+
 _OPTIONS = {
-    "input": {"metavar": "IN", "nargs": "+", "help": "the rows to check"},
-    "output": {"metavar": "OUT", "help": "where the results go"},
+    "source": {"metavar": "IN", "nargs": "+", "help": "the rows to check"},
+    "target": {"metavar": "OUT", "help": "where the results go"},
     "--id-column": value("NAME", "the column with the id (default: id, or the row's number)"),
     "--source-column": value("NAME", "the column with the source", default="source"),
     "--response-column": value("NAME", "the column with the response", default="response"),
     "--question-column": value("NAME", "the column with the question (default: question)"),
     "--strict": switch("stop at the first bad row"),
-    "--fail-on": value(
-        None, "exit with 1 if a row is one", choices=(*ROW_KINDS, UNCHECKED), repeatable=True
-    ),
+    "--fail-on": {
+        "dest": "fail_if",
+        **value("KIND", "exit with 1 if a row is such", _any_row, repeatable=True),
+    },
     "--fail-if": value(
         "CONDITION",
         'exit with 1 if it is met, as in "rate>0.05", "uncheckable>=10" or, with --baseline, '
@@ -133,8 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
     from halldetect.batch.local import counts_of_finished, run_settings
 
     job = _job(arguments)
-    conditions = [*arguments.fail_if, *(Condition(kind, ">", 0) for kind in arguments.fail_on)]
-    _require_usable_options(arguments, job, conditions)
+    _require_usable_options(arguments, job)
     with ProgressDisplay(quiet=arguments.quiet) as display:
         detector = detector_for(arguments, display, only_loading=True)
         if job.in_parts and str(detector.configuration.verifier).startswith("object:"):
@@ -161,7 +170,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             write_report(job.out, arguments.report, arguments.by)
             display.notice(f"the report is in {str(arguments.report / PAGE)!r}")
-        failed = _gate(arguments, job, counts, conditions, display)
+        failed = _gate(arguments, job, counts, display)
     return failed or (0 if counts.checked else COULD_NOT_CHECK)
 
 
@@ -175,31 +184,22 @@ def require_inputs(names: Iterable[str]) -> None:
 
 def _job(arguments: argparse.Namespace) -> Job:
     roles = ("source", "response", "id", "question")
-    columns = ColumnNames(*(getattr(arguments, f"{role}_column") for role in roles))
-    names = ("strict", "resume", "overwrite", "batch_size")
-    named: dict[str, Any] = {name: getattr(arguments, name) for name in names}
-    in_parts = arguments.engine == "ray"
-    return Job(tuple(arguments.input), arguments.output, columns, in_parts=in_parts, **named)
+    named = given_fields(arguments, Job) | {
+        "source": tuple(arguments.source),
+        "columns": ColumnNames(*(getattr(arguments, f"{role}_column") for role in roles)),
+        "in_parts": arguments.engine == "ray",
+        "cache": arguments.cache and os.path.realpath(arguments.cache),
+    }
+    return Job(**named)
 
 
-def _ray_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the given options of `_RAY` by the fields of a cluster."""
-    given = {}
-    for flag in _RAY:
-        found = getattr(arguments, flag[2:].replace("-", "_"))
-        if found is not None and arguments.engine != "ray":
-            raise InputError(f"{flag} is for --engine ray")
-        if found is not None:
-            given[flag[2:].removesuffix("-per-worker").replace("-", "_")] = found
-    return given
-
-
-def _require_usable_options(
-    arguments: argparse.Namespace, job: Job, conditions: list[Condition]
-) -> None:
+def _require_usable_options(arguments: argparse.Namespace, job: Job) -> None:
     """Raise an error before the long work if options do not fit together."""
-    require_inputs(arguments.input)
-    if arguments.baseline is None and any(item.name == WORSE for item in conditions):
+    require_inputs(arguments.source)
+    for flag in () if job.in_parts else _RAY:
+        if getattr(arguments, flag[2:].replace("-", "_")) is not None:
+            raise InputError(f"{flag} is for --engine ray")
+    if arguments.baseline is None and any(item.name == WORSE for item in arguments.fail_if):
         raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
     if arguments.resume and arguments.overwrite:
         raise InputError("--resume and --overwrite: leave one of the two out")
@@ -219,7 +219,6 @@ def _require_usable_options(
         from halldetect.batch.ray import require_ray
 
         require_ray()
-    _ray_options(arguments)
 
 
 def _run_engine(
@@ -229,35 +228,25 @@ def _run_engine(
     stop: Callable[[], bool],
     display: ProgressDisplay,
 ) -> BatchOutcome:
-    from halldetect.batch.cache import ReportCache
-    from halldetect.batch.local import run_local, run_settings
+    from halldetect.batch.local import run_local
 
-    folder = os.path.realpath(arguments.cache) if arguments.cache else None
-    limit = arguments.cache_size << 20
-
-    def progress(counts: RowCounts, fraction: float | None, is_new: bool) -> None:
+    def progress(counts: RowCounts, fraction: float, is_new: bool) -> None:
         rate = "" if counts.rate is None else f", {counts.rate:.0%} hallucinated"
         display.update("", f"{counts.rows:,} rows{rate}", fraction, restart=not is_new)
 
     if not job.in_parts:
-        cache = ReportCache(folder, run_settings(detector), limit=limit, notice=display.notice)
-        with closing(cache):
-            return run_local(detector, job, cache=cache, stop=stop, progress=progress)
+        return run_local(detector, job, stop=stop, progress=progress, notice=display.notice)
     from halldetect.batch.ray import Cluster, run_on_ray
 
     # Ray prints messages about its workers; standard output is for results.
     messages = io.StringIO() if arguments.quiet or sys.stderr is None else sys.stderr
     with redirect_stdout(messages):
-        cluster, kept = Cluster(**_ray_options(arguments)), (folder, limit)
-        return run_on_ray(detector, job, cluster, cache=kept, stop=stop, progress=progress)
+        cluster = Cluster(**given_fields(arguments, Cluster))
+        return run_on_ray(detector, job, cluster, stop=stop, progress=progress)
 
 
 def _gate(
-    arguments: argparse.Namespace,
-    job: Job,
-    counts: RowCounts,
-    conditions: list[Condition],
-    display: ProgressDisplay,
+    arguments: argparse.Namespace, job: Job, counts: RowCounts, display: ProgressDisplay
 ) -> int:
     """Print changes since the earlier run; return 1 if a failure condition is met."""
     worse = None
@@ -269,7 +258,7 @@ def _gate(
         for line in comparison.lines(str(arguments.baseline)):
             display.notice(line)
     status = 0
-    for line in filter(None, (item.failure(counts, worse) for item in conditions)):
+    for line in filter(None, (item.failure(counts, worse) for item in arguments.fail_if)):
         status = fail(line, OF_VERDICT[Verdict.HALLUCINATED])
     return status
 
@@ -295,7 +284,7 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     if arguments.verifier == CASCADE:
         raise InputError(f"{CASCADE} has two verifiers: calibrate one of them")
     require_inputs([arguments.input])
-    file = InputFile(0, arguments.input, None)
+    file = InputFile(0, arguments.input)
     parts = read_parts(file, DEFAULT_COLUMNS, configuration_for(arguments), ROWS_AT_ONCE)
     rows = [row for part in parts for row in part.rows]
     labels = [_label(row) for row in rows]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, worst_status
-from halldetect.cli.options import QUIET, add_detector_options, with_detector
+from halldetect.cli.hook import read_transcript
+from halldetect.cli.options import QUIET, Result, add_detector_options, with_detector
 from halldetect.cli.output import (
     checked_file,
     github_notes,
@@ -24,10 +25,11 @@ from halldetect.cli.parser import add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, existing_file
 from halldetect.errors import InputError
+from halldetect.inputs import Pair, Source, SourceDocument
 from halldetect.report import Report, Verdict
 
 if TYPE_CHECKING:
-    from halldetect.inputs import Source, SourceDocument
+    from halldetect.detector import Detector
 
 CHECK = """\
 Check a response against its source. Each is a file (text, Markdown, HTML, JSON, PDF, DOCX), the
@@ -50,7 +52,6 @@ Check a built-in example with a supported, a contradicted and an invented claim.
 """
 SCHEMA = "Print the JSON Schema of the report that check --json prints."
 FORMATS = ("short", "full", "json", "markdown", "html", "sarif", "github")
-_ONE = "SOURCE RESPONSE"
 _FILE_FORMS = ("markdown", "html", "pdf", "sarif")
 # Makes a result in each form: text, bytes, or plain values for JSON.
 Forms = dict[str, Callable[[], Any]]
@@ -61,7 +62,12 @@ _SHOWN = {
         "annotations for GitHub Actions (default: full)",
         choices=FORMATS,
     ),
-    "--json": switch("the result as JSON on standard output"),
+    "--json": {
+        "action": "store_const",
+        "const": "json",
+        "dest": "format",
+        "help": "the result as JSON on standard output",
+    },
     "--markdown": file("write the result as Markdown"),
     "--html": file("write the result as one HTML file"),
     "--pdf": file("write the result as PDF, with room for a reviewer's judgement"),
@@ -69,6 +75,7 @@ _SHOWN = {
     **QUIET,
 }
 _TEXTS = {
+    "texts": {"nargs": "*", "metavar": "SOURCE RESPONSE", "help": "files or texts"},
     "--source": value(
         "[NAME=]FILE",
         "a further source document and its name in reports (default: that of the file); SOURCE "
@@ -105,22 +112,18 @@ _REPAIR = {
 def add(commands: Any) -> None:
     """Add the commands of this module to the parser."""
     few = {flag: _SHOWN[flag] for flag in ("--json", "--html", "--quiet")}
-    report, comparison = {"what to show": _SHOWN}, {"what to show": few}
-    checked = {"what to show": _SHOWN | _FAIL_ON}
-    repair = {"how to repair": _REPAIR, "what to show": few}
-    for name, run, help, description, texts, groups in (
-        ("check", run_check, "check a response against its source", CHECK, _ONE, checked),
-        ("compare", run_compare, "compare two responses", COMPARE, "SOURCE A B", comparison),
-        ("repair", run_repair, "change a response until it is supported", REPAIR, _ONE, repair),
-        ("demo", run_demo, "check a built-in example", DEMO, "", report),
+    two = {**_TEXTS, "texts": {**_TEXTS["texts"], "metavar": "SOURCE A B"}}
+    shown, briefly = {"what to show": _SHOWN}, {"what to show": few}
+    checked = {"": _TEXTS | _MESSAGES, "what to show": _SHOWN | _FAIL_ON}
+    repair = {"": _TEXTS, "how to repair": _REPAIR, **briefly}
+    for name, run, help, description, groups in (
+        ("check", run_check, "check a response against its source", CHECK, checked),
+        ("compare", run_compare, "compare two responses", COMPARE, {"": two, **briefly}),
+        ("repair", run_repair, "change a response until it is supported", REPAIR, repair),
+        ("demo", run_demo, "check a built-in example", DEMO, shown),
     ):
-        if texts:
-            named = {"nargs": "+", "metavar": texts, "help": "files or texts"}
-            more = {}
-            if name == "check":
-                named, more = named | {"nargs": "*"}, _MESSAGES
-            groups = {"": {"texts": named, **_TEXTS, **more}, **groups}
-        add_detector_options(add_command(commands, name, run, help, description, texts, groups))
+        usage = groups.get("", {}).get("texts", {}).get("metavar", "")
+        add_detector_options(add_command(commands, name, run, help, description, usage, groups))
     add_command(commands, "schema", run_schema, "print the JSON Schema of a report", SCHEMA)
 
 
@@ -141,9 +144,7 @@ def read_texts(
             "quote a text with spaces, and name further documents with --source"
         )
     reader = TextArguments(literal=arguments.text)
-    documents = [text for item in first for text in reader.read_documents(item, "source")]
-    for item in arguments.source:
-        documents += reader.read_named(item)
+    documents = reader.read_sources(first, arguments.source)
     return documents, [reader.read(item, "response") for item in last]
 
 
@@ -162,21 +163,15 @@ def run_check(arguments: argparse.Namespace) -> int:
 def _run_messages(arguments: argparse.Namespace) -> int:
     """Check the turns of a conversation; return the exit status of the worst verdict."""
     from halldetect import render
-    from halldetect.cli.hook import read_transcript
 
     for name in ("words", "missing", "question", "fail_on"):
         if getattr(arguments, name):
             raise InputError(f"--{name.replace('_', '-')} does not apply to --messages")
     reader = TextArguments(literal=arguments.text)
-    documents = [text for item in arguments.texts for text in reader.read_documents(item, "source")]
-    for item in arguments.source:
-        documents += reader.read_named(item)
+    documents = reader.read_sources(arguments.texts, arguments.source)
     messages = read_transcript(reader.read(str(arguments.messages), "--messages", file=True))
-    _require_possible(arguments)
-    found = with_detector(
-        arguments,
-        lambda detector: detector.check_conversation(messages, documents=documents or None),
-    )
+    more: Any = {"documents": documents or None}
+    found = _run(arguments, lambda made: made.check_conversation(messages, **more))
     turns = [f"MESSAGE {turn.index}\n{render.terminal(turn.report)}" for turn in found.turns]
     forms = _forms(found.merged(), None) | {
         "json": found.to_dict,
@@ -189,21 +184,13 @@ def _run_messages(arguments: argparse.Namespace) -> int:
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Check both responses of the command line and compare the reports."""
-    from halldetect.inputs import Pair
     from halldetect.render.comparison_views import comparison_html, comparison_terminal
     from halldetect.report.comparison import compare
 
     documents, responses = read_texts(arguments, "compare", 2)
-    _require_possible(arguments)
     pairs = [Pair(documents, response, arguments.question) for response in responses]
-    reports = with_detector(arguments, lambda detector: detector.check_many(pairs))
-    comparison = compare(*reports)
-    forms: Forms = {
-        "json": comparison.to_dict,
-        "full": lambda: comparison_terminal(comparison),
-        "html": lambda: comparison_html(comparison),
-    }
-    _show(arguments, forms)
+    reports = _run(arguments, lambda detector: detector.check_many(pairs))
+    _show(arguments, _views(compare(*reports), comparison_terminal, comparison_html))
     return worst_status(report.verdict for report in reports)
 
 
@@ -212,22 +199,9 @@ def run_repair(arguments: argparse.Namespace) -> int:
     from halldetect.render.repair_views import repair_html, repair_terminal
 
     documents, (response,) = read_texts(arguments, "repair")
-    _require_possible(arguments)
-    repair = with_detector(
-        arguments,
-        lambda detector: detector.repair(
-            documents,
-            response,
-            question=arguments.question,
-            max_rounds=arguments.max_rounds,
-        ),
-    )
-    forms: Forms = {
-        "json": repair.to_dict,
-        "full": lambda: repair_terminal(repair),
-        "html": lambda: repair_html(repair),
-    }
-    _show(arguments, forms)
+    more = {"question": arguments.question, "max_rounds": arguments.max_rounds}
+    repair = _run(arguments, lambda detector: detector.repair(documents, response, **more))
+    _show(arguments, _views(repair, repair_terminal, repair_html))
     if repair.text is None:
         return OF_VERDICT[repair.original.verdict]
     write_file(arguments.output, repair.text)
@@ -237,7 +211,7 @@ def run_repair(arguments: argparse.Namespace) -> int:
 def run_demo(arguments: argparse.Namespace) -> int:
     """Check the built-in example; return 0 if its three claims are recognised."""
     report = _checked(arguments, SOURCE, RESPONSE, QUESTION)
-    if _format(arguments) in ("short", "full"):
+    if (arguments.format or "full") in ("short", "full"):
         print_result(f"SOURCE\n{_wrapped(SOURCE)}\n\nRESPONSE\n{_wrapped(RESPONSE)}\n\n")
     _show(arguments, _forms(report, None))
     unexpected = deviations(report)
@@ -257,24 +231,25 @@ def run_schema(arguments: argparse.Namespace) -> int:
 def _checked(
     arguments: argparse.Namespace, source: Source, response: str, question: str | None
 ) -> Report:
-    _require_possible(arguments)
-    more = {name: getattr(arguments, name, False) for name in ("missing", "words")}
+    more: Any = {name: getattr(arguments, name, False) for name in ("missing", "words")}
     if more["missing"] and question is None:
         raise InputError("--missing needs --question: without one, no statement is missing")
-    return with_detector(
-        arguments,
-        lambda detector: detector.check(source, response, question=question, **more),
-    )
+    more["question"] = question
+    return _run(arguments, lambda detector: detector.check(source, response, **more))
 
 
-def _require_possible(arguments: argparse.Namespace) -> None:
-    """Raise an error before the long work if a form cannot be shown or written."""
-    _format(arguments)
+def _run(arguments: argparse.Namespace, work: Callable[[Detector], Result]) -> Result:
+    """Do the work with a detector, once it is certain that its result can be written."""
     require_writable(*(getattr(arguments, name, None) for name in (*_FILE_FORMS, "output")))
     if getattr(arguments, "pdf", None) is not None:
         from halldetect.render.html import load_weasyprint
 
         load_weasyprint()
+    return with_detector(arguments, work)
+
+
+def _views(result: Any, text: Callable[[Any], str], page: Callable[[Any], str]) -> Forms:
+    return {"json": result.to_dict, "full": lambda: text(result), "html": lambda: page(result)}
 
 
 def _forms(report: Report, file: Path | None) -> Forms:
@@ -295,7 +270,7 @@ def _forms(report: Report, file: Path | None) -> Forms:
 
 def _show(arguments: argparse.Namespace, forms: Forms) -> None:
     """Print a result in the chosen form, then write the files: printing cannot fail."""
-    chosen = _format(arguments)
+    chosen = arguments.format or "full"
     printed = forms[chosen]()
     if chosen == "json":
         print_json(printed)
@@ -304,14 +279,6 @@ def _show(arguments: argparse.Namespace, forms: Forms) -> None:
     for name in _FILE_FORMS:
         if (path := getattr(arguments, name, None)) is not None:
             write_file(path, forms[name]())
-
-
-def _format(arguments: argparse.Namespace) -> str:
-    """Return the form for standard output; --json is --format json."""
-    given: str | None = getattr(arguments, "format", None)
-    if arguments.json and given not in (None, "json"):
-        raise InputError(f"--json and --format {given}: leave one of the two out")
-    return "json" if arguments.json else given or "full"
 
 
 def _wrapped(text: str) -> str:

@@ -18,7 +18,7 @@ import tomllib
 from collections.abc import Iterator
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halldetect.cli.exits import worst_status
 from halldetect.cli.options import QUIET, add_detector_options, with_detector
@@ -33,9 +33,7 @@ from halldetect.cli.parser import add_command, file, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, no_file, read_file
 from halldetect.errors import InputError
-
-if TYPE_CHECKING:
-    from halldetect.inputs import Pair
+from halldetect.inputs import Pair
 
 FILE_NAME = ".halldetect.toml"
 DESCRIPTION = f"""\
@@ -126,8 +124,6 @@ def _git(*arguments: str) -> str:
 
 
 def _pair(answer: Path, sources: list[Path]) -> Pair:
-    from halldetect.inputs import Pair
-
     reader = TextArguments()
     read = (reader.read_documents(str(source), "source", file=True) for source in sources)
     return Pair(

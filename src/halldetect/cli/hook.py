@@ -9,8 +9,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from halldetect.agents.conversation import TurnReport
 from halldetect.agents.messages import read_messages
 from halldetect.cli.exits import fail
 from halldetect.cli.options import add_detector_options, detector_for
@@ -19,9 +20,6 @@ from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, read_file
 from halldetect.errors import InputError, described
 from halldetect.report import Verdict
-
-if TYPE_CHECKING:
-    from halldetect.agents.conversation import TurnReport
 
 DESCRIPTION = """\
 Read the stop event of an agent on standard input (Stop of Claude Code, AfterAgent of Gemini CLI)

@@ -10,15 +10,17 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from halldetect.cli.exits import interruptible
-from halldetect.cli.parser import Parser, explained, switch
+from halldetect.cli.parser import Parser, switch, value
 from halldetect.cli.progress import LOADING_PHASES, ProgressDisplay
 from halldetect.config import Configuration, Option, options
 from halldetect.errors import ConfigurationError, described
+from halldetect.verification.presets import verifier_table
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -45,26 +47,20 @@ def add_option(group: Any, option: Option) -> None:
         return
     default = option.default_text
     help = option.help if default is None else f"{option.help} (default: {default})"
-    group.add_argument(
-        option.flag,
-        dest=option.name,
-        help=help,
-        type=explained(option.parse),
-        metavar=option.metavar,
-        choices=option.choices or None,
-    )
+    choices = option.choices or None
+    group.add_argument(option.flag, **value(option.metavar, help, option.parse, choices=choices))
+
+
+def given_fields(arguments: argparse.Namespace, kind: type) -> dict[str, Any]:
+    """Return the values of a parsed command line by the fields of a dataclass they are named as."""
+    named = ((item.name, getattr(arguments, item.name, None)) for item in fields(kind))
+    return {name: found for name, found in named if found is not None}
 
 
 def configuration_for(arguments: argparse.Namespace) -> Configuration:
     """Return the configuration of a parsed command line, the same for every command."""
-    given = {
-        option.name: value
-        for option in options()
-        if (value := getattr(arguments, option.name, None)) is not None
-    }
-    if getattr(arguments, "paper", False):
-        return Configuration.for_paper(**given)
-    return Configuration().replaced(**given)
+    given = given_fields(arguments, Configuration)
+    return Configuration.for_paper(**given) if given.get("paper") else Configuration(**given)
 
 
 def detector_for(
@@ -107,7 +103,6 @@ def _own_verifier(name: str | None) -> Any:
 def _model_names() -> str:
     """Return the names of extractors and verifiers with a line on each."""
     from halldetect.paper.extractors import EXTRACTORS
-    from halldetect.verification.presets import verifier_table
 
     own = ("MODULE:CLASS", "a class of your own (docs/extending.md); not for batch --engine ray")
     tables = {"extractors": EXTRACTORS, "verifiers": (*verifier_table(), own)}

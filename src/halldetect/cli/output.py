@@ -2,56 +2,49 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
+from halldetect.batch.formats import write_standard_output
 from halldetect.errors import InputError
+from halldetect.reading.html_page import ENDINGS
+from halldetect.report import Report
+from halldetect.report.json_form import json_text
 
 if TYPE_CHECKING:
     from halldetect.render import CheckedFile
-    from halldetect.report import Report
 
 _JSON_WIDTH = 100
 
 
 def print_result(text: str) -> None:
     """Write a result to standard output as UTF-8; ignore a closed pipe."""
-    if sys.stdout is None:
-        return
     try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            write_standard_output(text.encode("utf-8", "replace"))
+    except BrokenPipeError:
+        pass
     except OSError as error:
-        # Python would complain again when it closes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise InputError(f"cannot write to standard output: {error.strerror}") from error
+        raise InputError(f"cannot write to standard output: {error.strerror}") from error
 
 
 def print_json(value: Any) -> None:
     """Write a value to standard output as JSON; what fits on one line is on one line."""
-    text = _json(value, json.JSONEncoder(ensure_ascii=False, allow_nan=False))
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a lone surrogate, say in a file name: escape it
-        text = _json(value, json.JSONEncoder(allow_nan=False))
-    print_result(f"{text}\n")
+    print_result(f"{_json(value)}\n")
 
 
-def _json(value: Any, encoder: json.JSONEncoder, margin: str = "", name: str = "") -> str:
-    line = f"{margin}{name}{encoder.encode(value)}"
+def _json(value: Any, margin: str = "", name: str = "") -> str:
+    line = f"{margin}{name}{json_text(value)}"
     if len(line) <= _JSON_WIDTH or not value or not isinstance(value, dict | list):
         return line
     if isinstance(value, dict):
-        items = [(f"{encoder.encode(key)}: ", item) for key, item in value.items()]
+        items = [(f"{json_text(key)}: ", item) for key, item in value.items()]
     else:
         items = [("", item) for item in value]
-    lines = ",\n".join(_json(item, encoder, f"{margin}  ", key) for key, item in items)
+    lines = ",\n".join(_json(item, f"{margin}  ", key) for key, item in items)
     start, end = "{}" if isinstance(value, dict) else "[]"
     return f"{margin}{name}{start}\n{lines}\n{margin}{end}"
 
@@ -89,7 +82,6 @@ def checked_file(report: Report, file: Path | None) -> CheckedFile:
 
     A pipe has no lines; neither has a response that is read from PDF, DOCX or HTML.
     """
-    from halldetect.reading.html_page import ENDINGS
     from halldetect.render import CheckedFile
 
     if file is None or not file.is_file():

@@ -7,11 +7,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-from halldetect.cli.options import add_detector_options, configuration_for, detector_for
+from halldetect.cli.options import (
+    add_detector_options,
+    configuration_for,
+    detector_for,
+    given_fields,
+)
 from halldetect.cli.output import print_result
 from halldetect.cli.parser import Options, Settings, add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import MissingExtra
+from halldetect.models import home
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 from halldetect_serve.settings import (
     ACTIONS,
@@ -39,7 +45,7 @@ output. Needs the extra `mcp`.
 
 def _limit(field: str, help: str) -> Settings:
     default = getattr(Limits(), field)
-    return {**value("N", help, type(default), default), "dest": f"limit_{field}"}
+    return {**value("N", help, type(default), default), "dest": field}
 
 
 _SCOPES = ("read", "check", "admin")
@@ -127,32 +133,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
     """Return the settings of the service for the options of the command line."""
-    given = {
-        name.removeprefix("limit_"): limit
-        for name, limit in vars(arguments).items()
-        if name.startswith("limit_")
-    }
+    database = arguments.database or f"sqlite:///{_home() / 'serve.db'}"
     return ServiceSettings(
-        storage=StorageSettings(
-            arguments.database or f"sqlite:///{_home() / 'serve.db'}",
-            reports=arguments.store,
-            keep_days=arguments.keep_days,
-            keep_reports=arguments.keep_reports,
-        ),
+        StorageSettings(database, arguments.store, arguments.keep_days, arguments.keep_reports),
         host=arguments.host,
         port=arguments.port,
         auth=arguments.auth,
         tokens=arguments.tokens or _home() / "tokens",
         checks=CheckSettings(configuration_for(arguments), tuple(arguments.offer_verifier)),
-        limits=Limits(**given),
+        limits=Limits(**given_fields(arguments, Limits)),
         upstream=_upstream(arguments),
         origins=tuple(arguments.allow_origin),
     )
 
 
 def _home() -> Path:
-    from halldetect.models import home
-
     folder = home()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -165,9 +160,9 @@ def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
         return None
     return UpstreamSettings(
         arguments.upstream,
-        action=arguments.on_hallucination,
-        block_unchecked=arguments.block_unchecked,
-        timeout=arguments.upstream_timeout,
+        arguments.on_hallucination,
+        arguments.block_unchecked,
+        arguments.upstream_timeout,
         key=os.environ.get(UPSTREAM_KEY, "").strip(),
         sources=places,
     )

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from json import detect_encoding
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from halldetect.errors import InputError
+from halldetect.inputs import SourceDocument
 from halldetect.reading.html_page import ENDINGS as HTML_ENDINGS
 from halldetect.reading.html_page import html_text
 from halldetect.reading.office_files import read_pages
 
-if TYPE_CHECKING:
-    from halldetect.inputs import SourceDocument
-
-# Longest first: the byte order mark of UTF-32 begins with that of UTF-16.
-_BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+_MARKED_ENCODINGS = ("utf-8-sig", "utf-16", "utf-32")  # by a byte order mark
 _FILE_ENDING = re.compile(
     r"\.(txt|text|md|markdown|rst|json|jsonl|csv|tsv|html?|xml|ya?ml|log|tex|pdf|docx?|odt|rtf)$",
     re.IGNORECASE,
@@ -55,39 +46,41 @@ class TextArguments:
         return "\n\n".join(self._read(argument, what, file=file)[1])
 
     def read_documents(
-        self, argument: str, what: str, *, file: bool = False, name: str | None = None
+        self, argument: str, what: str, *, file: bool = False, name: str = ""
     ) -> list[SourceDocument]:
         """Return the documents of an argument; each page of a PDF file is a numbered document.
 
         With `file`, the argument must name a file. `name` replaces the name of the file.
         """
         found, pages = self._read(argument, what, file=file, evidence=True)
-        name = name or found
-        if name is None:
+        if not (name := name or found):
             return list(pages)
         if len(pages) == 1:
             return [{"id": name, "text": pages[0]}]
         numbered = enumerate(pages, start=1)
         return [{"id": f"{name}, page {at}", "text": page} for at, page in numbered if page]
 
-    def read_named(self, argument: str) -> list[SourceDocument]:
-        """Return the documents of a --source, which is FILE or NAME=FILE."""
-        name, equals, file = argument.partition("=")
-        if not (equals and name and file) or _exists(Path(argument)):
-            return self.read_documents(argument, "--source", file=True)
-        return self.read_documents(file, "--source", file=True, name=name)
+    def read_sources(self, texts: Sequence[str], named: Sequence[str]) -> list[SourceDocument]:
+        """Return the documents of arguments, then of each --source, which is [NAME=]FILE."""
+        documents = [found for text in texts for found in self.read_documents(text, "source")]
+        for argument in named:
+            name, equals, file = argument.partition("=")
+            if not (equals and name and file) or _exists(Path(argument)):
+                name, file = "", argument
+            documents += self.read_documents(file, "--source", file=True, name=name)
+        return documents
 
     def _read(
         self, argument: str, what: str, *, file: bool = False, evidence: bool = False
-    ) -> tuple[str | None, list[str]]:
-        """Return the name of the file, if it is one, and the pages of the text.
+    ) -> tuple[str, list[str]]:
+        """Return the name of the file, empty for other texts, and the pages of the text.
 
         With `evidence`, text that a reader of a file does not see is left out.
         """
         if not file and (self._literal or not argument.strip()):
-            return None, [argument]  # Path("") would be the current folder
+            return "", [argument]  # Path("") would be the current folder
         if argument == "-":
-            return None, [self._read_stdin(what)]
+            return "", [self._read_stdin(what)]
         path = Path(argument)
         if _exists(path):
             return path.name, _file_pages(path, what, evidence)
@@ -98,7 +91,7 @@ class TextArguments:
             raise no_file(path, what)
         if looks_like_path(argument):
             raise no_file(path, what, "; to check these very words, add --text")
-        return None, [argument]
+        return "", [argument]
 
     def _read_stdin(self, what: str) -> str:
         if self._stdin_taken:
@@ -127,15 +120,12 @@ def read_bytes(data: bytes, name: str, *, evidence: bool = False) -> str:
 def _file_pages(path: Path, what: str, evidence: bool) -> list[str]:
     """Return the pages of a PDF file, or the text of any other file."""
     try:
-        if path.is_dir():
-            raise InputError(f"{what}: {str(path)!r} is a directory, not a file")
         data = path.read_bytes()
     except FileNotFoundError as error:
         raise no_file(path, what) from error
-    except PermissionError as error:
-        raise InputError(f"{what}: no permission to read {str(path)!r}") from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{what}: cannot read {str(path)!r}: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{what}: cannot read {str(path)!r}: {why}") from error
     html = path.suffix.lower() in HTML_ENDINGS
     return _pages(data, f"{what}: {str(path)!r}", evidence, html=html)
 
@@ -158,8 +148,8 @@ def _decode(data: bytes, place: str) -> str:
 
     Text that is almost all ASCII but not UTF-8 is Latin-1 as Windows writes it.
     """
-    announced = (known for mark, known in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
-    encoding = next(announced, "utf-8")
+    marked = detect_encoding(data)
+    encoding = marked if marked in _MARKED_ENCODINGS else "utf-8"
     if encoding == "utf-8" and b"\x00" in data:
         raise InputError(f"{place} is a binary file; extract its text first")
     try:
@@ -200,9 +190,8 @@ def no_file(path: Path, what: str = "", advice: str = "") -> InputError:
 
 def existing_file(argument: str, *, literal: bool) -> Path | None:
     """Return the file that an argument names; None for other texts, and all if `literal`."""
-    if literal or argument == "-" or not argument.strip():
-        return None
-    return Path(argument) if _exists(Path(argument)) else None
+    named = not literal and argument != "-" and argument.strip() and _exists(Path(argument))
+    return Path(argument) if named else None
 
 
 def _exists(path: Path) -> bool:
