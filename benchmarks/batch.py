@@ -2,11 +2,7 @@
 
     python -m benchmarks.batch [throughput|nodes] [--rows N]
 
-measures one and two workers, or one, two and four local Ray nodes of one core each.
-
-Results go to benchmarks/results/batch.json. Processor time is measured as well as wall time: on a
-busy machine only the processor time describes the program. The other sections of the file (`flat`:
-memory over a million rows) are by `git show 8f198c5:benchmarks/batch.py` and its earlier versions.
+`flat` of the stored file (a million rows) is by `git show 8f198c5:benchmarks/batch.py`.
 """
 
 from __future__ import annotations

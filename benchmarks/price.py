@@ -2,9 +2,8 @@
 
     python -m benchmarks.price DATASETS [--rows 30]    # writes results/price.json
 
-DATASETS is the folder with the evaluation sets. Every row is checked with `base`, with `large`, and
-with `large` again for a second answer to the same source: the first answer with every sentence
-worded as a report. Rows alternate between the verifiers, so other load hardly changes the ratios.
+Each verifier checks every row, then a second answer to the same source: the first one with every
+sentence worded as a report. They take turns, so other load hardly changes the ratios.
 """
 
 from __future__ import annotations
