@@ -1,11 +1,12 @@
 """Handwritten passages, for skills that the datasets hardly teach.
 
     python -m training.large.handmade DATA WORK     # WORK/handmade_train.jsonl.xz, handmade_dev
-    cat WORK/train_groups.jsonl.xz WORK/handmade_train.jsonl.xz > WORK/all_groups.jsonl.xz
 
 `training/data/*.jsonl` holds one item per line: a source, claims with their labels, and other
 fillings of its slots with the same labels. `{p1}` is a person's name, `{f1}` and `{l1}` its parts,
-`{o1}` a company, `{t1}` a town; other slots are filled from the item's `with`.
+`{o1}` a company, `{t1}` a town; other slots are filled from the item's `with`. The items of
+`conclusions` are sentences of long answers that conclude from the source, in English and, in
+`conclusions_other`, in other languages; both are sources of their own for `train --share`.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from training.leaks import HeldOut
 from training.words import words
 
 ITEMS = Path(__file__).parents[1] / "data"
-SOURCE = "handmade"
-COPIES = 14  # per item, each with other names and the next filling
+SOURCE, OTHER = "handmade", "conclusions_other"
+COPIES = 14  # per item, each with other names and the next filling; half of that of conclusions
 TOGETHER = 0.35  # share of the passages with two or three items in one text
 DEV = 12  # one of this number of items is held out
 
@@ -38,13 +39,12 @@ _FORMS = ("Ltd", "Inc.", "GmbH", "LLC", "S.A.", "Group", "plc", "& Sons", "Co.",
 
 
 def items(folder: Path = ITEMS) -> list[Item]:
-    """Return all items, in the order of their files."""
-    found = []
-    for path in sorted(folder.glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if line.strip():
-                found.append(json.loads(line))
-    return found
+    """Return all items, in the order of their files; `set` is their source."""
+    return [
+        {"set": SOURCE if path.parent == folder else path.parent.name, **json.loads(line)}
+        for path in sorted(folder.rglob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def is_dev(item: Item) -> bool:
@@ -61,9 +61,7 @@ def place(rng: random.Random) -> str:
 def firm(rng: random.Random) -> str:
     """Return an invented company name."""
     name = rng.choice([place(rng), rng.choice(LAST), f"{rng.choice(_STARTS)}{rng.choice('aeio')}x"])
-    return " ".join(
-        part for part in (name, rng.choice(words("names_firms")), rng.choice(_FORMS)) if part
-    )
+    return f"{name} {rng.choice(words('names_firms'))} {rng.choice(_FORMS)}".strip()
 
 
 def filled(item: Item, number: int, rng: random.Random) -> Passage:
@@ -83,11 +81,9 @@ def filled(item: Item, number: int, rng: random.Random) -> Passage:
         text = re.sub(r"\{([a-z]+\d?)\}", lambda match: slots.get(match[1], match[0]), text)
         return re.sub(r"\.\.(?!\.)", ".", text)  # a company's name may end with a dot
 
-    chosen = fillings[number % len(fillings)]
-    slots |= {name: put(value) for name, value in chosen.items()}
-
+    slots |= {name: put(value) for name, value in fillings[number % len(fillings)].items()}
     claims = [Claim(put(text), label, f"hand_{item['kind']}") for text, label in item["claims"]]
-    return Passage(put(item["source"]), SOURCE, claims)
+    return Passage(put(item["source"]), item["set"], claims)
 
 
 def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Passage]:
@@ -95,18 +91,21 @@ def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Pa
     made = []
     for item in chosen:
         first = rng.randrange(100)
-        for number in range(copies):
+        for number in range(copies if item["set"] == SOURCE else copies // 2):
             made.append(filled(item, first + number, rng))
     rng.shuffle(made)
     found = []
     while made:
         count = rng.choice((2, 2, 3)) if rng.random() < TOGETHER else 1
-        group = [made.pop() for _ in range(min(count, len(made)))]
+        group = [made.pop()]
+        while made and len(group) < count and OTHER not in (group[0].source, made[-1].source):
+            group.append(made.pop())
         claims = [claim for passage in group for claim in passage.claims]
         joiner = rng.choice(("\n\n", "\n\n", "\n"))
         if len(claims) > 12:
             claims = rng.sample(claims, 12)
-        found.append(Passage(joiner.join(passage.text for passage in group), SOURCE, claims))
+        text = joiner.join(passage.text for passage in group)
+        found.append(Passage(text, group[0].source, claims))
     return found
 
 
@@ -122,7 +121,8 @@ def main() -> None:
         chosen = [item for item in every if is_dev(item) is dev]
         made = passages(chosen, 2 if dev else options.copies, rng)
         for passage in made:
-            passage.claims = [dressed(claim, passage.text, 0.06, rng) for claim in passage.claims]
+            share = 0.0 if passage.source == OTHER else 0.06  # the openers are English
+            passage.claims = [dressed(claim, passage.text, share, rng) for claim in passage.claims]
         dropped = Counter[str]()
         lines = rows(without_leaks(made, held_out, dropped), rng)
         write_groups(options.work / f"{SOURCE}_{name}.jsonl.xz", lines, dropped, rng)

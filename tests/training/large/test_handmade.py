@@ -42,6 +42,7 @@ def test_sources_are_all_different() -> None:
 
 def test_a_copy_has_other_names_and_the_next_filling() -> None:
     item = {
+        "set": handmade.SOURCE,
         "kind": "difference",
         "source": "{p1} of {o1} ran {a} km.",
         "claims": [["{l1} ran {b} m.", "E"], ["{f1} ran no {a} km.", "C"]],
@@ -65,6 +66,16 @@ def test_no_claim_is_lost_when_items_share_a_text(copies: int) -> None:
         len(item["claims"]) for item in chosen
     )
     assert any("\n" in passage.text for passage in made)
+
+
+def test_items_of_other_languages_stay_alone() -> None:
+    chosen = [item for item in ITEMS if item["set"] == handmade.OTHER]
+    others = [item for item in ITEMS if item["set"] == "conclusions"][:30]
+    made = handmade.passages([*chosen, *others], 4, random.Random(5))
+    alone = [passage for passage in made if passage.source == handmade.OTHER]
+    assert {passage.text for passage in alone} == {item["source"] for item in chosen}
+    assert len(alone) == 2 * len(chosen)  # half of the copies
+    assert sum(passage.source == "conclusions" for passage in made) < 2 * len(others)
 
 
 def test_the_same_items_are_held_out_every_time() -> None:
