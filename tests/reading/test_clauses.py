@@ -47,3 +47,18 @@ def test_clauses_have_their_own_spans() -> None:
 )
 def test_other_sentences_stay_whole(sentence: str) -> None:
     assert [claim.text for claim in read_claims(read_response(sentence))] == [sentence]
+
+
+FOUR = (
+    "The ship left at nine, the crew slept below, the captain watched the sea, and the cook made a "
+    "stew for everyone on "
+)
+
+
+def test_four_clauses_and_25_words_are_the_least() -> None:
+    def parts(sentence: str) -> int:
+        return len(read_claims(read_response(sentence)))
+
+    assert parts(f"{FOUR}the ship.") == 4  # 25 words
+    assert parts(f"{FOUR}board.") == 1
+    assert parts(f"Opened in May, {FOUR[0].lower()}{FOUR[1:]}the ship.") == 1

@@ -19,6 +19,12 @@ def test_content_words_join_inflections() -> None:
     assert [text[word.start : word.end] for word in found][1:3] == ["elected", "1901"]
 
 
+def test_text_without_spaces_gives_pairs_of_letters() -> None:
+    text = "東京の333年 明日 三"
+    found = [(word.key, text[word.start : word.end]) for word in content_words(text)]
+    assert found == [(part, part) for part in ("東京", "京の", "333", "年", "明日", "三")]
+
+
 def test_numbers_are_compared_whole() -> None:
     assert content_keys("It cost 123456.") & content_keys("It cost 123457.") == {"cost"}
 
