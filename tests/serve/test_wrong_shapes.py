@@ -96,6 +96,18 @@ def send(client: httpx.Client, route: str, path: tuple[Any, ...], value: Any) ->
         assert any(str(key) in message for key in path if isinstance(key, str)), (path, message)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("-inf")])
+@pytest.mark.parametrize("path", [("model",), ("temperature",), ("tools", 0, "type")])
+def test_numbers_that_are_not_finite_are_not_passed_on(
+    client: httpx.Client, path: tuple[Any, ...], value: float
+) -> None:
+    content = json.dumps(changed(CHAT, path, value))
+    kind = {"Content-Type": "application/json"}
+    answer = client.post("/v1/chat/completions", content=content, headers=kind)
+    assert answer.status_code in (400, 422), answer.text
+    assert path[0] in answer.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("route", BODIES)
 def test_any_value_in_any_field(client: httpx.Client, route: str) -> None:
     @settings(

@@ -77,7 +77,12 @@ class UpstreamClient:
 
     def _post(self, body: dict[str, Any]) -> httpx.Request:
         url = self.settings.endpoint("chat/completions")
-        return self._client.build_request("POST", url, json=body)
+        try:
+            return self._client.build_request("POST", url, json=body)
+        except ValueError:
+            name = next(name for name, value in body.items() if not _is_json(value))
+            message = f"{name}: a number is not finite"
+            raise service_error("invalid_request", message) from None
 
     async def _chunks(self, response: httpx.Response) -> AsyncIterator[Chunk]:
         rest = b""
@@ -141,6 +146,13 @@ def _decode(text: bytes) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise service_error("upstream_error", "the upstream did not send a JSON object")
     return answer
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        return bool(json.dumps(value, allow_nan=False))
+    except ValueError:
+        return False
 
 
 def _model(item: dict[str, Any]) -> dict[str, Any]:
