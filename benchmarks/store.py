@@ -31,7 +31,7 @@ def entries(name: str) -> list[dict[str, Any]]:
 
 
 def stored(path: Path) -> dict[str, Any]:
-    """Return the results of a file; empty if there are none."""
+    """Return the results of a file, or an empty dictionary without one."""
     found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
     return found
 

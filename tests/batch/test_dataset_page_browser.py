@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from halldetect.batch.dataset_report import write_report
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local
 from tests.support.batch_files import GOOD, SOURCE, WRONG, detector, write_jsonl
-from tests.support.chromium import chromium, look
+from tests.support.chromium import chromium, look, soon
 
 pytestmark = pytest.mark.browser
 RESPONSES = (GOOD, WRONG, "It has a roof of <b>gold</b>.")
@@ -67,7 +66,5 @@ def test_an_id_leads_to_its_page(browser: Any, page: Path) -> None:
     look(browser, width=1280, height=900, scheme="light")
     browser.get(page.as_uri())
     browser.find_element("css selector", "td a").click()
-    end = time.monotonic() + 60
-    while "/rows/" not in browser.current_url and time.monotonic() < end:
-        time.sleep(0.05)
+    assert soon(lambda: "/rows/" in browser.current_url)
     assert "Hallucinated" in browser.title

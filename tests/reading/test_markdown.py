@@ -73,7 +73,7 @@ def test_short_rows_of_a_wide_table_are_short() -> None:
 
 
 def test_failed_parser_leaves_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    # What Rust raises is no Exception.
+    # A panic of Rust does not derive from Exception.
     failure = type("PanicException", (BaseException,), {})
 
     def fail(*_: object, **__: object) -> None:

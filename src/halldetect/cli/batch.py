@@ -66,7 +66,7 @@ exit status: 0 all rows done, 1 a condition of --fail-on or --fail-if is met, 2 
 
 def _any_row(kind: str) -> Condition:
     if kind not in (kinds := (*ROW_KINDS, UNCHECKED)):
-        raise ValueError(f"{kind!r} is none of: {', '.join(kinds)}")
+        raise ValueError(f"{kind!r} must be one of: {', '.join(kinds)}")
     return Condition.parse(f"{kind}>0")
 
 

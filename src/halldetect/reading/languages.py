@@ -16,7 +16,7 @@ from halldetect.reading.words import is_foreign, is_foreign_script, looks_englis
 ENGLISH = "en"
 # What `large` judges; docs/languages.md has the figures of those that were measured.
 LANGUAGES = tuple("en de es fr it pt nl pl ru ar hi zh ja ko tr vi th id fa".split())
-# Languages that share a script with those above and must not be taken for them. Malay, which is
+# Languages that share a script with those above and must not be confused with them. Malay, which is
 # written as Indonesian is, may be.
 _OTHERS = (
     "uk bg sr mk be kk ur ps ku mr ne ca gl ro sv da no fi hu cs sk sl hr et lv lt sq eu ga cy "

@@ -31,8 +31,8 @@ _INDENTED = re.compile(r"(?:\A|[\r\n]) *(?: {4}|\t)")
 _LINE_START = re.compile(
     r"(?:\A|(?<=[\r\n]))(?P<indent>[ \t]*+)(?P<mark>(?:[-+*]|\d{1,9}[.)])[ \t]{1,4})?+(?=\S)"
 )
-# What would be a block of HTML or a link definition, or lies in so many quotes and lists that the
-# parser takes quadratic time, becomes text by a mark before it.
+# A mark before these turns them into text: blocks of HTML, link definitions, and quotes and lists
+# nested too deep, for which the parser takes quadratic time.
 _HIDING = re.compile(
     r"(?:\A|[\r\n])(?:[ \t]*+(?:>|(?:[*+-]|\d{1,9}[.)])(?=\s))){0,20}+[ \t]*+"
     r"(?=[<\[>]|(?:[*+-]|\d{1,9}[.)])\s)"
