@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -13,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
+from halldetect.batch.cache import use_write_ahead_log
 from halldetect.errors import ConfigurationError, MissingExtra, ServiceError
 from halldetect_serve.error_responses import service_error
 
@@ -150,7 +149,7 @@ def _create_sqlite(url: sa.URL) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:
         connection.isolation_level = None  # transactions begin below, not in the driver
-        _use_write_ahead_log(connection)
+        use_write_ahead_log(connection, _BUSY_SECONDS)
         for pragma in ("synchronous=NORMAL", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
@@ -164,19 +163,6 @@ def _create_sqlite(url: sa.URL) -> sa.Engine:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine
-
-
-def _use_write_ahead_log(connection: Any) -> None:
-    """Switch to the write-ahead log; SQLite's own timeout does not cover this statement."""
-    deadline = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
 
 
 def _unavailable(error: SQLAlchemyError) -> ServiceError:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import sqlite3
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -170,6 +172,17 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
     store = sqlite3.connect(tmp_path / "reports.sqlite")
     assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     store.close()
+
+
+def test_several_may_begin_a_cache_at_once(tmp_path: Path) -> None:
+    together = Barrier(4, timeout=20)
+
+    def begin(number: int) -> None:
+        together.wait()
+        ReportCache(tmp_path / str(number), {}).close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(begin, [number for number in range(60) for _ in range(4)]))
 
 
 def test_the_command_keeps_a_cache(tmp_path: Path) -> None:

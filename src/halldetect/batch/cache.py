@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from time import time
+from time import monotonic, sleep, time
 from typing import Any
 
 from halldetect.errors import InputError
@@ -23,6 +23,7 @@ from halldetect.report import Report
 
 DEFAULT_LIMIT_BYTES = 1 << 30
 _FORMAT = 5  # of an entry
+_BUSY_SECONDS = 60.0
 _TEXTS = ("response", "documents", "document_names", "question")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS reports
@@ -63,9 +64,10 @@ class ReportCache:
 
     def _open(self, path: str) -> sqlite3.Connection:
         """Open the file; move aside a damaged one."""
-        store = sqlite3.connect(path, timeout=60)
+        store = sqlite3.connect(path, timeout=_BUSY_SECONDS)
         try:
-            store.execute(f"PRAGMA journal_mode = {'WAL' if path else 'MEMORY'}")
+            if path:
+                use_write_ahead_log(store, _BUSY_SECONDS)
             store.execute("PRAGMA synchronous = NORMAL")
             store.executescript(_TABLES)
         except sqlite3.DatabaseError as error:
@@ -126,6 +128,20 @@ class ReportCache:
         if self._store is not None:
             self._store.close()
         self._store = None
+
+
+def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
+    """Switch to the write-ahead log; SQLite's own timeout does not cover this statement."""
+    deadline = monotonic() + seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # less its extension
+            if not busy or monotonic() > deadline:
+                raise
+            sleep(0.02)
 
 
 def _packed(report: Report) -> bytes:
