@@ -103,7 +103,9 @@ def choose(options: argparse.Namespace) -> None:
                 words = len(group["premise"].split())
                 size = "short" if words < SHORT else "middling" if words < MIDDLING else "long"
                 kind = size if name == "train_groups" else name.split("_")[0]
-                if rng.random() > getattr(options, kind):
+                kind = "answers" if group["source"] == "conclusions" else kind
+                foreign = group["source"] == "conclusions_other"
+                if foreign or rng.random() > getattr(options, kind):
                     continue
                 claims = rng.sample(group["claims"], min(CLAIMS[kind], len(group["claims"])))
                 count = int(SPLICED.get(kind, 0) + rng.random())
