@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from halldetect_bench.stats.cost import mean_cost
 from halldetect_bench.stats.evidence import Evidence, Scores, model_of
 from halldetect_bench.stats.growth import growth
 from halldetect_bench.stats.resampling import Figure
@@ -107,7 +108,18 @@ def _one_prompt(evidence: Evidence) -> str | None:
     if large is None or together is None:
         return None
     text = "One prompt for all sentences gives {} against one claim at a time"
-    return _gain(evidence, evidence.scores[large], evidence.scores[together], text)
+    found = _gain(evidence, evidence.scores[large], evidence.scores[together], text)
+    cells = evidence.cells
+    both = [
+        (cells[name, large][at], cells[name, together][at])
+        for name in evidence.datasets
+        for at in cells.get((name, large), {}).keys() & cells.get((name, together), {}).keys()
+    ]
+    if found is None or not both:
+        return found
+    alone, joint = map(mean_cost, zip(*both, strict=True))
+    tokens = f"{joint.tokens:,.0f} tokens for a response instead of {alone.tokens:,.0f}"
+    return f"{found} It reads {tokens}."
 
 
 def _growth(evidence: Evidence) -> str | None:
