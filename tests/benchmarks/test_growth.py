@@ -34,7 +34,9 @@ def test_series_ends_in_time_and_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
     tokens = [row["tokens"] for row in found["base"]["claims"]]
     assert all(few < many for few, many in pairwise(tokens))
     assert [len(found["large"][key]) for key in growth.SIZES] == [1, 1]
+    found["base"]["verifier"] = {"digest": "0123456789", "runtime": "onnxruntime 1"}
     page = growth.section({"processor": "p", "verifiers": {"base": found["base"]}})
+    assert "`base`: weights 01234567, onnxruntime 1, load average" in page
     assert page.count("\n|") > 6
     lines = ElementTree.fromstring(growth.plot({"base": found["base"]}))
     assert len([item for item in lines if item.tag.endswith("polyline")]) == 2
