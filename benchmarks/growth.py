@@ -1,9 +1,11 @@
 """Measure the seconds of a check against words of source and claims, for both verifiers.
 
-    python -m benchmarks.growth [--minutes 10] [--verifiers base,large]
+    python -m benchmarks.growth [--longest 120] [--verifiers base,large]
+    python -m benchmarks.growth --page      # the page alone
 
-Texts are made up, so no dataset is needed. Each verifier gets growing texts as long as its share of
-the minutes lasts. Writes results/growth.json, docs/growth.svg and the tables of docs/speed.md.
+Texts are made up, so no dataset is needed. A verifier gets growing texts until the next check would
+take too long. Seconds are processor time of one thread, which other load hardly changes. Writes
+results/growth.json, docs/growth.svg and the tables of docs/speed.md.
 """
 
 from __future__ import annotations
@@ -12,15 +14,15 @@ import json
 import math
 import os
 import time
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.batch import made_rows
-from benchmarks.speed import PAGE, table
-from benchmarks.store import command, processor, store
+from benchmarks.speed import PAGE, fill, table
+from benchmarks.store import command, processor, store, stored
 from benchmarks.svg import Panel, curves
 from halldetect import Detector
+from halldetect_bench.code_digest import code_digest
 
 # Sizes of the source with three claims, and numbers of claims with 1,000 words.
 SIZES = {
@@ -47,38 +49,28 @@ def texts(words: int, claims: int) -> tuple[str, str]:
 def measured(detector: Detector, size: dict[str, int]) -> dict[str, Any]:
     """Return the cost of a check."""
     source, response = texts(**size)
-    wall, spent = time.perf_counter(), time.process_time()
-    report = detector.check(source, response)
-    return {
-        **size,
-        "tokens": report.cost.verifier_tokens,
-        "seconds": round(time.perf_counter() - wall, 3),
-        "processor_seconds": round(time.process_time() - spent, 3),
-    }
+    spent = time.process_time()
+    tokens = detector.check(source, response).cost.verifier_tokens
+    return {**size, "tokens": tokens, "seconds": round(time.process_time() - spent, 3)}
 
 
-def series(verifier: str, seconds: float) -> dict[str, Any]:
-    """Measure a verifier on growing sources, then on growing responses, half of the time each."""
-    detector = Detector(verifier=verifier)
+def series(verifier: str, longest: float) -> dict[str, Any]:
+    """Measure a verifier on growing sources, then on growing responses to one source.
+
+    `large` keeps what it has read, so it reads that source only once.
+    """
+    detector, load = Detector(verifier=verifier, threads=1), os.getloadavg()[0]
     detector.check("It rained in Kyoto.", "It was wet in Kyoto.")
-    found: dict[str, Any] = {"verifier": detector.verifier.description}
+    found: dict[str, Any] = {"verifier": detector.verifier.description, "code": code_digest()}
     for key, sizes in SIZES.items():
-        end, found[key] = time.perf_counter() + seconds / 2, []
+        found[key] = []
         for size in sizes:
             before = found[key][-1] if found[key] else None  # the first size is always measured
-            if before and time.perf_counter() + before["seconds"] * size / before[key] > end:
+            if before and before["seconds"] * size / before[key] > longest:
                 break
             found[key].append(measured(detector, USUAL | {key: size}))
             print(verifier, json.dumps(found[key][-1]), flush=True)
-    rows = [row for key in SIZES for row in found[key]]
-    sizes_of_rows = np.array([(1, row["words"] / 1000, row["claims"]) for row in rows], float)
-    times = np.array([row["seconds"] for row in rows])
-    # Relative errors count: short texts matter as much as long ones.
-    fitted = np.linalg.lstsq(sizes_of_rows / times[:, None], np.ones(len(times)), rcond=None)[0]
-    error = np.median(np.abs(sizes_of_rows @ fitted / times - 1))
-    names = ("seconds", "per_1000_words", "per_claim", "median_error")
-    values: list[float] = np.round([*fitted, error], 3).tolist()
-    return found | {"linear_fit": dict(zip(names, values, strict=True))}
+    return found | {"load": [round(one, 1) for one in (load, os.getloadavg()[0])]}
 
 
 def plot(found: dict[str, Any]) -> str:
@@ -105,7 +97,7 @@ def plot(found: dict[str, Any]) -> str:
 def section(result: dict[str, Any]) -> str:
     """Return the tables of the page."""
     found = result["verifiers"]
-    lines = [f"{result['processor']}, {result['cores']} cores. Seconds (tokens read):"]
+    lines = [f"Seconds of processor time (tokens read), one thread of a {result['processor']}:"]
     for key, sizes in SIZES.items():
         cells = {
             name: {row[key]: f"{row['seconds']} ({row['tokens']:,})" for row in one[key]}
@@ -114,29 +106,34 @@ def section(result: dict[str, Any]) -> str:
         rows = [(f"{size:,}", *(cells[name].get(size, "") for name in found)) for size in sizes]
         lines.append(table((LABELS[key], *found), rows))
     for name, one in found.items():
-        fit = one["linear_fit"]
+        about = one["verifier"]
         lines.append(
-            f"`{name}`: {fit['seconds']} s + {fit['per_1000_words']} s per 1,000 words + "
-            f"{fit['per_claim']} s per claim fits with a median error of {fit['median_error']:.0%}."
+            f"`{name}`: weights {about['digest'][:8]}, {about['runtime']}, load average "
+            f"{one['load'][0]} before and {one['load'][1]} after."
         )
     return "\n\n".join([*lines, "![seconds against size](growth.svg)"])
+
+
+def written(result: dict[str, Any]) -> dict[Path, str]:
+    """Return the page and the plot by their files."""
+    page = fill(PAGE.read_text(encoding="utf-8"), {"growth": section(result)})
+    return {PAGE: page, PAGE.with_name("growth.svg"): plot(result["verifiers"])}
 
 
 def main() -> None:
     """Run the command."""
     parser = command(__doc__, "growth.json")
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--longest", type=float, default=120.0, help="seconds of the longest check")
     parser.add_argument("--verifiers", default="base,large")
+    parser.add_argument("--page", action="store_true", help="write the page alone")
     options = parser.parse_args()
-    names = options.verifiers.split(",")
-    found = {name: series(name, options.minutes * 60 / len(names)) for name in names}
-    cores, load = len(os.sched_getaffinity(0)), round(os.getloadavg()[0], 2)
-    result = {"processor": processor(), "cores": cores, "load_after": load, "verifiers": found}
-    store(options.out, result)
-    PAGE.with_name("growth.svg").write_text(plot(found), encoding="utf-8")
-    page = PAGE.read_text(encoding="utf-8").partition("\n## Growth of both verifiers\n")[0]
-    page = f"{page}\n## Growth of both verifiers\n\n{section(result)}\n"  # the last section
-    PAGE.write_text(page, encoding="utf-8")
+    if not options.page:
+        known = stored(options.out).get("verifiers", {})
+        for name in options.verifiers.split(","):
+            known[name] = series(name, options.longest)
+            store(options.out, {"processor": processor(), "verifiers": known})
+    for path, text in written(stored(options.out)).items():
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,9 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.store import RESULTS, command, processor, store, stored
-from halldetect.models import digest_of
-from halldetect.models.integrity import WEIGHTS
+from benchmarks.store import RESULTS, base_weights, command, processor, store, stored
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.registry import load_dataset
 
@@ -145,7 +143,7 @@ def machine_text(found: Results) -> str:
     about, verifier = found["machine"], found["verifier"]
     digest = verifier["digest"]
     name = f"`{verifier['name']}` {digest[:8]}"
-    if digest != digest_of(WEIGHTS / "base" / "model.onnx"):
+    if digest != base_weights():
         name += ", **not the weights that ship now**"
     return (
         f"{about['processor']}, {about['cores']} cores, {verifier['runtime']}, verifier {name}; "

@@ -182,21 +182,6 @@ def checked(detector: Detector, rows: Sequence[SuiteRow]) -> list[Report]:
     return [found[index] for index in range(len(rows))]
 
 
-def long_conversation(results: int) -> list[dict[str, Any]]:
-    """Return a conversation in which each result of a tool has an answer."""
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "Please list my orders."}]
-    for number in range(4000, 4000 + results):
-        call = {"id": str(number), "name": "get_order", "args": {"page": number}}
-        name = f"Lena {number}"
-        order = {"order": number, "name": name, "total": number / 8, "state": "sent"}
-        messages += [
-            {"role": "assistant", "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": str(number), "content": json.dumps(order)},
-            {"role": "assistant", "content": f"Order {number} is sent to {name}."},
-        ]
-    return messages
-
-
 def marked_sentences(rows: Sequence[SuiteRow], reports: Sequence[Report]) -> dict[str, int]:
     """Count the sentences of answers and those with a failing claim; unmarked ones by claim."""
     counts: Counter[str] = Counter()

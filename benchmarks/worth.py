@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.speed import fill, table
+from benchmarks.store import RESULTS, command, store
+from benchmarks.store import stored as read_results
 from benchmarks.svg import Panel, bars, curves
 from halldetect.batch.results import wilson_interval
 from halldetect.models.integrity import WEIGHTS
@@ -28,7 +30,6 @@ from halldetect_bench.registry import load_dataset
 from training.large.measure import Answers, Floats, drawn
 from training.leaks import read
 
-RESULTS = Path(__file__).parent / "results"
 RATES = RESULTS / "rates.json"
 DOCS = Path(__file__).parents[1] / "docs"
 ANSWERS, WRONG = 1_000, 50
@@ -67,8 +68,7 @@ class Item(NamedTuple):
 
 def report_of(verifier: str) -> dict[str, Any]:
     """Return the figures of a verifier by `training.large.measure report`."""
-    found: dict[str, Any] = json.loads((RESULTS / verifier / "report.json").read_text("utf-8"))
-    return found
+    return read_results(RESULTS / verifier / "report.json")
 
 
 def judged(stored: Path, name: str, verifier: str) -> list[Item]:
@@ -303,14 +303,14 @@ def plots(rates: Rates) -> dict[str, str]:
 
 def written(minutes: float = 2.0) -> dict[str, str]:
     """Return the page and its plots by the names of their files."""
-    rates = json.loads(RATES.read_text(encoding="utf-8"))
+    rates = read_results(RATES)
     page = (DOCS / "worth.md").read_text(encoding="utf-8")
     return {"worth.md": fill(page, parts(rates, minutes)), **plots(rates)}
 
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command(__doc__)
     parser.add_argument("--minutes", type=float, default=2.0, help="to review a flagged answer")
     parser.add_argument("--stored", type=Path, help="the folder of stored answers: measure first")
     parser.add_argument("--data", type=Path, help="the folder of the datasets, for --stored")
@@ -318,7 +318,7 @@ def main() -> None:
         parser.add_argument(f"--{verifier}", default=verifier, help="the name of its answers")
     options = parser.parse_args()
     if options.stored:
-        RATES.write_text(json.dumps(measure(options), indent=1) + "\n", encoding="utf-8")
+        store(RATES, measure(options))
     for name, content in written(options.minutes).items():
         (DOCS / name).write_text(content, encoding="utf-8")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import halldetect
-from benchmarks.suites import CONVERSATIONS, long_conversation, suite_rows
+from benchmarks.suites import CONVERSATIONS, suite_rows
 from halldetect.agents import rules
 from halldetect.agents.conversation import ConversationReport, read_turns, tool_results
 from halldetect.batch.job import Job
@@ -34,6 +34,21 @@ from tests.support.paths import ROOT
 
 AGENTS = ROOT / "tests" / "data" / "agents"
 Message = dict[str, Any]
+
+
+def long_conversation(results: int) -> list[Message]:
+    """Return a conversation in which each result of a tool has an answer."""
+    messages: list[Message] = [{"role": "user", "content": "Please list my orders."}]
+    for number in range(4000, 4000 + results):
+        call = {"id": str(number), "name": "get_order", "args": {"page": number}}
+        name = f"Lena {number}"
+        order = {"order": number, "name": name, "total": number / 8, "state": "sent"}
+        messages += [
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": str(number), "content": json.dumps(order)},
+            {"role": "assistant", "content": f"Order {number} is sent to {name}."},
+        ]
+    return messages
 
 
 def user(text: str) -> Message:

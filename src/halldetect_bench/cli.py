@@ -40,9 +40,9 @@ Write the report of a folder of results: results.md, and every table as CSV in r
 """
 REPRODUCE = """\
 Run the methods behind a folder of results again, on the same rows with the same settings, and
-compare AUROC and balanced accuracy with the stored 95 % intervals. Methods without their model are
-listed and left out. Exit status 1 if a figure lies outside its interval. All rows take hours on a
-CPU: --limit, --dataset and --method choose.
+compare AUROC and balanced accuracy with the stored 95 % intervals; nine in ten verdicts must be the
+same. Methods without their model are listed and left out. Exit status 1 if a figure lies outside.
+All rows take hours on a CPU: --limit, --dataset and --method choose.
 """
 BuildMethods = Callable[[Callable[[str], None]], "list[Method]"]
 

@@ -3,7 +3,7 @@
 The stored files record method, settings, models and rows. Methods that cannot be rebuilt, because a
 model is missing, are listed with the reason. Scores may differ in the last digits on another
 machine or runtime: a figure is reproduced if it lies in the interval of the stored one on the same
-rows.
+rows. On few rows that interval is wide, so nine in ten rows must also get the same verdict.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from halldetect.errors import HallDetectError, InputError
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Method
 from halldetect_bench.models.selection import RunModels, RunOptions
-from halldetect_bench.predictions import Header, Results, row_digest
+from halldetect_bench.predictions import Header, Results, read, row_digest
 from halldetect_bench.registry import METHODS, load_dataset
 from halldetect_bench.runner import run, sample
 from halldetect_bench.stats.evidence import model_of
 from halldetect_bench.stats.method_labels import model_name
-from halldetect_bench.stats.resampling import COMPARED, Figure, figure, figures, rows_of
+from halldetect_bench.stats.resampling import COMPARED, THRESHOLD, Figure, figure, figures, rows_of
+
+MIN_SAME = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +153,6 @@ def _rows(results: Results, data: Path | None, limit: int | None) -> list[Row]:
 
 
 def _compared(label: str, results: Results, path: Path, rows: Sequence[Row]) -> list[Reproduced]:
-    from halldetect_bench.predictions import read
-
     wanted = {row.id for row in rows}
     now = {item.id: item.score for item in read(path).predictions if item.score is not None}
     before = {item.id: item.score for item in results.predictions if item.score is not None}
@@ -163,16 +163,10 @@ def _compared(label: str, results: Results, path: Path, rows: Sequence[Row]) -> 
     ]
     if not both:
         return []
-    sampled = rows_of(results.header.dataset, both)
+    dataset = results.header.dataset
+    sampled = rows_of(dataset, both)
     old, new = figures(sampled, before), figures(sampled, now)
-    return [
-        Reproduced(
-            results.header.dataset,
-            label,
-            len(both),
-            metric,
-            figure(old[metric]),
-            figure(new[metric]).value,
-        )
-        for metric in COMPARED
-    ]
+    found = {name: (figure(old[name]), figure(new[name]).value) for name in COMPARED}
+    same = [(now[item.id] < THRESHOLD) == (before[item.id] < THRESHOLD) for item in both]
+    found["same verdicts"] = Figure(1.0, MIN_SAME, 1.0), sum(same) / len(same)
+    return [Reproduced(dataset, label, len(both), name, *pair) for name, pair in found.items()]

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.evaluation import DATASETS
 from benchmarks.pack import pack, pack_folder
 from halldetect.cli import main
 from halldetect.config import Configuration
 from halldetect_bench.predictions import Header, Results, read_all
 from halldetect_bench.reproduction import _configuration
+from tests.support.paths import DATASETS_FOLDER, ROOT
 
+RESULTS = ROOT / "benchmarks" / "results"
 WORDS = ["river", "bridge", "tower", "garden", "market", "harbour", "station", "library"]
 
 
@@ -63,7 +66,7 @@ def test_the_same_rows_give_figures_inside(
     capsys.readouterr()
     assert main(again(stored)) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(": ")[1].split(" ")[0] for line in lines] == ["AUROC", "balanced"]
+    assert [line.split(": ")[1].split(" ")[0] for line in lines] == ["AUROC", "balanced", "same"]
     assert all(line.startswith("inside ") and line.endswith("40 rows") for line in lines)
     assert main(again(stored, "--limit", "12", "--method", "rouge-l")) == 0
     assert "12 rows" in capsys.readouterr().out
@@ -112,6 +115,22 @@ def test_other_scores_lie_outside(stored: Path, capsys: pytest.CaptureFixture[st
     assert "OUTSIDE" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("changed", "state"), [(4, "inside "), (5, "OUTSIDE")])
+def test_few_changed_verdicts_are_within_tolerance(
+    changed: int, state: str, stored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (one,) = read_all(stored)
+    items = list(one.predictions)
+    for at in range(changed):
+        items[at] = replace(items[at], score=float((items[at].score or 0) < 0.5))
+    list(pack([replace(one, predictions=tuple(items))], stored))
+    capsys.readouterr()
+    main(again(stored))
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith(f"{state}  jsonl:")
+    assert f"same verdicts {1 - changed / 40:.3f}, stored 1.000 (0.900 to 1.000)" in line
+
+
 def test_other_data_are_refused(
     stored: Path, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -141,6 +160,29 @@ def test_what_cannot_be_built_is_listed(stored: Path, capsys: pytest.CaptureFixt
     assert "not run" in found
     assert "no method named 'forgotten' in this version" in found
     assert "no-such-verifier" in found
-    assert found.count("inside ") == 2
+    assert found.count("inside ") == 3
     assert main(again(stored, "--method", "zzz")) == 2
     assert "nothing to run" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATASETS_FOLDER.is_dir(), reason="the datasets are not on this machine")
+@pytest.mark.parametrize(
+    ("folder", "method", "datasets"),
+    [("bench", "rouge-l", DATASETS), ("rag", "halldetect (verifier base)", ("qags-cnndm",))],
+    ids=["all datasets", "base"],
+)
+def test_published_results_are_reproduced(
+    folder: str,
+    method: str,
+    datasets: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Twenty rows of each dataset, by the command that the page on the evaluation names."""
+    chosen = ["--method", method, "--dataset", ",".join(datasets), "--limit", "20", "--quiet"]
+    data = ["--data", str(DATASETS_FOLDER), "-o", str(tmp_path)]
+    assert main(["bench", "reproduce", str(RESULTS / folder), *data, *chosen]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 * len(datasets)
+    assert all(line.startswith("inside ") and line.endswith(" 20 rows") for line in lines), lines

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks import growth
+from benchmarks.store import RESULTS, stored
 from halldetect import Detector
 from halldetect.reading.claims import read_claims
 from halldetect.reading.response import read_response
@@ -25,7 +26,7 @@ def test_texts_have_the_size(words: int, claims: int) -> None:
 
 
 def test_series_ends_in_time_and_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth, "Detector", lambda verifier: Detector(OverlapVerifier()))
+    monkeypatch.setattr(growth, "Detector", lambda **_: Detector(OverlapVerifier()))
     monkeypatch.setattr(growth, "SIZES", {"words": (100, 300, 900), "claims": (1, 3, 9)})
     found: dict[str, Any] = {"base": growth.series("base", 60.0), "large": growth.series("x", 0.0)}
     assert [row["words"] for row in found["base"]["words"]] == [100, 300, 900]
@@ -33,7 +34,14 @@ def test_series_ends_in_time_and_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
     tokens = [row["tokens"] for row in found["base"]["claims"]]
     assert all(few < many for few, many in pairwise(tokens))
     assert [len(found["large"][key]) for key in growth.SIZES] == [1, 1]
-    page = growth.section({"processor": "p", "cores": 2, "verifiers": {"base": found["base"]}})
+    found["base"]["verifier"] = {"digest": "0123456789", "runtime": "onnxruntime 1"}
+    page = growth.section({"processor": "p", "verifiers": {"base": found["base"]}})
+    assert "`base`: weights 01234567, onnxruntime 1, load average" in page
     assert page.count("\n|") > 6
     lines = ElementTree.fromstring(growth.plot({"base": found["base"]}))
     assert len([item for item in lines if item.tag.endswith("polyline")]) == 2
+
+
+def test_page_and_plot_are_those_of_the_results() -> None:
+    for path, text in growth.written(stored(RESULTS / "growth.json")).items():
+        assert path.read_text(encoding="utf-8") == text, "run python -m benchmarks.growth --page"

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from halldetect import Detector, Status, Verdict
+from halldetect.paper.windows import GRANULARITIES, group_sentences
 from halldetect.report import Probabilities
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.paths import ROOT
 
 SOURCE = (
     "The parish voted for a new mill race in May.",
@@ -68,3 +70,17 @@ def test_trail_names_the_windows_of_both_sides() -> None:
     for claim, (best, worst, *_) in zip(checked().claims, TRAIL, strict=True):
         assert claim.entailing.text == sentences(*best[0])
         assert claim.contradicting.text == sentences(*worst[0])
+
+
+def test_page_has_the_trail() -> None:
+    page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+
+    def cell(window: tuple[tuple[int, int], float]) -> str:
+        (first, last), value = window
+        return f"{value}, {first}" if first == last else f"{value}, {first} to {last}"
+
+    for number, (best, worst, score, status) in enumerate(TRAIL, start=1):
+        cells = (str(number), cell(best), cell(worst), f"{score:+}", status.value)
+        assert f"| {' | '.join(cells)} |" in page
+    windows = [tuple(group) for m in GRANULARITIES for group in group_sentences(len(SOURCE), m)]
+    assert f"The paper counts {len(windows)} windows; {len(set(windows))} are different" in page

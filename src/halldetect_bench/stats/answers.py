@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 
+from halldetect_bench.stats.cost import mean_cost
 from halldetect_bench.stats.evidence import Evidence, Scores, model_of
-from halldetect_bench.stats.growth import growth
+from halldetect_bench.stats.growth import Bin, growth
 from halldetect_bench.stats.resampling import Figure
 from halldetect_bench.stats.sentence_level import sentence_quality
 
@@ -78,9 +80,8 @@ def _decomposition(evidence: Evidence) -> str | None:
 
 def _where_splitting_pays(evidence: Evidence) -> str | None:
     whole = _on_whole(evidence, evidence.reference) if evidence.reference else None
-    if whole is None:
-        return None
-    found = evidence.compare(evidence.scores[whole], evidence.scores[evidence.reference])
+    scores = evidence.scores
+    found = evidence.compare(scores[whole], scores[evidence.reference]) if whole else None
     if found is None:
         return None
     by_size = sorted(
@@ -107,18 +108,38 @@ def _one_prompt(evidence: Evidence) -> str | None:
     if large is None or together is None:
         return None
     text = "One prompt for all sentences gives {} against one claim at a time"
-    return _gain(evidence, evidence.scores[large], evidence.scores[together], text)
+    first, second = (evidence.scores[name] for name in (large, together))
+    found = _gain(evidence, first, second, text)
+    both = [
+        (evidence.cells[name, large][at], evidence.cells[name, together][at])
+        for name in evidence.on_all_rows.shared
+        for at in first.get(name, {}).keys() & second.get(name, {}).keys()
+    ]
+    if found is None or not both:
+        return found
+    alone, joint = map(mean_cost, zip(*both, strict=True))
+    tokens = f"{joint.tokens:,.0f} tokens for a response instead of {alone.tokens:,.0f}"
+    return f"{found} It reads {tokens}."
 
 
 def _growth(evidence: Evidence) -> str | None:
+    known: dict[str, dict[str, list[Bin]]] = {}
+    for one in growth(evidence):
+        if one.auroc.value is not None:
+            known.setdefault(one.by, {}).setdefault(one.dataset, []).append(one)
     parts = []
-    bins = growth(evidence)
-    for by in dict.fromkeys(one.by for one in bins):
-        known = [one for one in bins if one.by == by and one.auroc.value is not None]
-        if len(known) > 1:
-            shown = (f"{one.range}: {one.auroc.value:.3f}, {one.tokens:,.0f}" for one in known)
-            parts.append(f"AUROC and verifier tokens by {by}: {'; '.join(shown)}.")
-    return " ".join([*parts, "Each range has other datasets (`sizes.csv`)."]) if parts else None
+    for by, datasets in known.items():
+        ends = {name: (bins[0], bins[-1]) for name, bins in datasets.items() if len(bins) > 1}
+        areas = {name: [one.auroc.value or 0.0 for one in both] for name, both in ends.items()}
+        if ends:
+            tokens = median(many.tokens / max(few.tokens, 1) for few, many in ends.values())
+            shown = (f"{name} {few:.3f} and {many:.3f}" for name, (few, many) in areas.items())
+            parts.append(
+                f"By {by}, AUROC is lower in the longest range than in the shortest in "
+                f"{sum(many < few for few, many in areas.values())} of {len(ends)} datasets, with "
+                f"{tokens:.1f} times the tokens (median): {'; '.join(shown)}."
+            )
+    return " ".join([*parts, "`sizes.csv` has every range, with intervals."]) if parts else None
 
 
 def _sentences(evidence: Evidence) -> str | None:

@@ -150,11 +150,7 @@ class Evidence:
     @property
     def trained_on(self) -> dict[str, str]:
         """The datasets with related training data, and the names of that data."""
-        stated = {
-            name: text
-            for name, text in ((one.dataset, one.trained_on) for one in self._headers)
-            if text
-        }
+        stated = {one.dataset: one.trained_on for one in self._headers if one.trained_on}
         return {**stated, **self.settings.trained_on}
 
     def find(self, name: str, verifier: str | None) -> str | None:

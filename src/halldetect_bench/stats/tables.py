@@ -12,7 +12,7 @@ from halldetect_bench.stats.resampling import COMPARED, THRESHOLD, Figure
 
 Cell = str | int | float | Figure | None
 # The titles of tables.
-SIZES = ("by", "size", "rows", "datasets", "AUROC", "pairs", "verifier tokens")
+SIZES = ("by", "dataset", "size", "rows", "AUROC", "pairs", "verifier tokens")
 KINDS = ("dataset", "kind", "rows", "recall")
 
 
@@ -87,7 +87,7 @@ class Tables:
     def sizes(self) -> list[list[Cell]]:
         """Accuracy and work by size, with the columns SIZES."""
         return [
-            [one.by, one.range, one.rows, one.datasets, one.auroc, one.pairs, one.tokens]
+            [one.by, one.dataset, one.range, one.rows, one.auroc, one.pairs, one.tokens]
             for one in growth(self.evidence)
         ]
 

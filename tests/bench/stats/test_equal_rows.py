@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.evaluation import DATASETS as evaluated
 from halldetect_bench.datasets.labelled_rows import trained_on
 from halldetect_bench.predictions import Results
 from halldetect_bench.registry import DATASETS
@@ -25,6 +26,13 @@ GOLD: list[bool | None] = [True, False] * 20
 GOOD: list[float | None] = [0.9 if n % 2 == 0 else 0.1 for n in range(40)]
 BAD: list[float | None] = [0.1 if n % 2 == 0 else 0.9 for n in range(40)]
 RESULTS = ROOT / "benchmarks" / "results"
+# Training sets, and evaluation sets whose texts come from the same corpus.
+CORPORA = {
+    "cnndm_sample": ("qags-cnndm", "summeval", "bump"),
+    "defacto": ("xsumfaith",),
+    "scitldr": ("summedits", "summedits-scitldr"),
+    "factcheckgpt": ("llm-aggrefact", "clearfacts"),
+}
 
 
 def costing(results: Results, tokens: list[int]) -> Results:
@@ -121,6 +129,12 @@ def test_sets_with_trained_siblings_have_a_dagger() -> None:
     }
     assert {"wice", "pubmedqa", "defacto-test", "halueval"} <= siblings
     assert {name for name in siblings if trained_on(name) is None} == set()
+    same_corpus = {name for one in CORPORA.keys() & set(trained) for name in CORPORA[one]}
+    assert same_corpus == {name for names in CORPORA.values() for name in names}
+    assert {name for name in same_corpus if trained_on(name) is None} == set()
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"([\w-]+)†", page))
+    assert shown == {name for name in evaluated if trained_on(name)}
 
 
 @pytest.mark.parametrize("verifier", ["base", "large"])

@@ -197,6 +197,19 @@ def test_what_decomposition_is_worth(tmp_path: Path) -> None:
     assert "Lost: e -1.000" in found["Where does splitting pay?"]
 
 
+def test_one_prompt_names_its_tokens() -> None:
+    large = {"name": "large"}
+    one, other = (
+        make_results("d", name, GOOD, GOLD, {"verifier_tokens": tokens}, verifier=large)
+        for name, tokens in (("halldetect", 500), ("one-prompt", 400))
+    )
+    # Tokens are of the rows that both have scored.
+    costly = replace(one.predictions[0], id="more", cost={"verifier_tokens": 90_000})
+    found = asked([replace(one, predictions=(*one.predictions, costly)), other])
+    text = found["Can all claims be judged in one prompt?"]
+    assert text.endswith("on 40 rows. It reads 400 tokens for a response instead of 500.")
+
+
 def test_seconds_come_from_rows_scored_alone(tmp_path: Path) -> None:
     def alone(name: str, seconds: float, **settings: object) -> Results:
         cost = {**COST, "seconds": {"verify": seconds}}
@@ -237,15 +250,26 @@ def test_growth_with_the_source_and_the_claims() -> None:
         )
         for n, item in enumerate(made.predictions)
     )
-    found = growth(Evidence([replace(made, predictions=sized)], samples=10))
-    assert [(one.by, one.range, one.rows, one.datasets) for one in found] == [
-        ("words of the source", "0 to 199", 20, 1),
-        ("words of the source", "800 to 1599", 20, 1),
-        ("sentences of the response", "1", 20, 1),
-        ("sentences of the response", "5 to 8", 20, 1),
+    few = make_results("e", "halldetect", GOOD[:4], GOLD[:4], {"verifier_tokens": 9})
+    small = tuple(replace(item, details={"source_words": 300}) for item in few.predictions)
+    evidence = Evidence(
+        [replace(made, predictions=sized), replace(few, predictions=small)], samples=10
+    )
+    *found, last = sorted(growth(evidence), key=lambda one: one.dataset)
+    assert [(one.by, one.range, one.rows) for one in found] == [
+        ("words of the source", "0 to 199", 20),
+        ("words of the source", "800 to 1599", 20),
+        ("sentences of the response", "1", 20),
+        ("sentences of the response", "5 to 8", 20),
     ]
     assert {one.auroc.value for one in found} == {1.0}
     assert {one.tokens for one in found} == {7}
+    assert (last.dataset, last.range, last.auroc.value, last.tokens) == ("e", "200 to 399", None, 9)
+    (told,) = [one.text for one in answers(evidence) if one.question.startswith("How do accuracy")]
+    assert told.startswith(
+        "By words of the source, AUROC is lower in the longest range than in the shortest in 0 of "
+        "1 datasets, with 1.0 times the tokens (median): d 1.000 and 1.000."
+    )
 
 
 def test_losses_and_kinds(tmp_path: Path) -> None:
