@@ -47,8 +47,8 @@ def prepared(source: Any, response: str) -> Prepared:
         (("source", "response", 5), "question must be text, not int"),
         ((["a", None], "b"), "source document 1 must be text, not NoneType"),
         ((b"a", "b"), "source must be text or a list of texts, not bytes"),
-        (({"id": "a"}, "b"), 'source document 0 must have the keys "text" and "id" only'),
-        (({"text": "a", "url": "u"}, "b"), 'source document 0 must have the keys "text" and "id"'),
+        (({"id": "a"}, "b"), 'Document 1 must have the key "text", and no others than "id"'),
+        (({"text": "a", "url": "u"}, "b"), 'Document 1 must have the key "text"'),
         (({"id": 5, "text": "a"}, "b"), "the id of a source document must be text, not int"),
     ],
 )

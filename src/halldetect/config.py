@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, TypedDict, Unpack
 
-from halldetect.errors import ConfigurationError
+from halldetect.errors import ConfigurationError, name_advice
 from halldetect.scoring import OPERATING_POINTS
 from halldetect.verification.cut import SUFFIX
 from halldetect.verification.presets import DEFAULT
@@ -191,7 +191,7 @@ class Configuration:
         values = self.to_dict()
         unknown = sorted(set(overrides) - set(values))
         if unknown:
-            raise TypeError(f"unknown option {', '.join(unknown)}")
+            raise TypeError(f"unknown option {unknown[0]}; {name_advice(unknown[0], [*values])}")
         return Configuration(**{**values, **overrides})
 
     def to_dict(self) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def split_names(source: object) -> tuple[list[object], list[object]]:
         name: object = f"Document {at + 1}"
         if isinstance(document, Mapping):
             if "text" not in document or not set(document) <= {"id", "text"}:
-                raise InputError(f'source document {at} must have the keys "text" and "id" only')
+                raise InputError(f'{name} must have the key "text", and no others than "id"')
             if document.get("id") is not None:
                 named, name = True, document["id"]
             document = document["text"]

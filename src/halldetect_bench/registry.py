@@ -1,6 +1,6 @@
 """Every dataset and every method, by name.
 
-A new dataset is a module in `datasets/` and a line in DATASETS; a new method is a class in
+A new dataset is a function in `datasets/` and a line in DATASETS; a new method is a class in
 `methods/` and a line in METHODS.
 """
 

@@ -184,7 +184,8 @@ async def _on_invalid_request(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"] if part != "body")[:100]
     field = field.encode("ascii", "replace").decode()
-    problem = service_error("invalid_request", f"{field or 'body'}: {first['msg']}")
+    reason = f"{field}: {first['msg']}" if field else "the body must be a JSON object"
+    problem = service_error("invalid_request", reason)
     if first["type"] == "json_invalid":
         problem = service_error("invalid_json", "the body is not JSON")
     return error_response(problem, request_id(request))

@@ -92,9 +92,9 @@ def test_a_task_that_continues_an_earlier_run(
         display.update("", "20 rows", 0.2, restart=True)
         display.update("", "30 rows", 0.3, restart=True)
         clock.now += 20
-        display.update("", "60 rows, 25% hallucinated", 0.5)
+        display.update("", "60 rows, 15 hallucinated", 0.5)
         display.update("", "70 rows", 0.6)
-    assert capsys.readouterr().err == ("halldetect: 60 rows, 25% hallucinated, about 50 s left\n")
+    assert capsys.readouterr().err == ("halldetect: 60 rows, 15 hallucinated, about 50 s left\n")
 
 
 def test_rows_of_a_known_number(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from halldetect import Detector
+from halldetect.integrations.checker import UncheckableError, UngroundedError
+from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -23,7 +27,8 @@ def examples(title: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "title", ["A verifier", "An extractor", "An error type of your own", "A dataset"]
+    "title",
+    ["A verifier", "An extractor", "An error type of your own", "A dataset", "An integration"],
 )
 def test_an_example_is_short(title: str) -> None:
     assert sum(len(block.splitlines()) for block in examples(title)) <= MOST_LINES
@@ -67,3 +72,16 @@ def test_a_dataset(
         True,
         False,
     ]
+
+
+def test_an_integration() -> None:
+    names: dict[str, Any] = {}
+    for block in examples("An integration"):
+        exec(block, names)
+    detector = Detector(OverlapVerifier())
+    repeat = names["grounded"](lambda question, source: question, detector=detector)
+    assert repeat("The mill opened in May.", "The old mill opened in May.")
+    with pytest.raises(UngroundedError):
+        repeat("The inn closed in June.", "The old mill opened in May.")
+    with pytest.raises(UncheckableError):
+        repeat("The inn closed in June.", " ")

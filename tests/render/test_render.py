@@ -29,8 +29,8 @@ from halldetect.render.html_page import asset
 from halldetect.render.markdown import escape
 from halldetect.render.passages import Passages, shorten
 from halldetect.render.phrases import STATE_SYMBOL, one_line, summary, visible
-from halldetect.render.text_pieces import ClaimMark, parts
-from halldetect.report import Evidence, Status, Verdict
+from halldetect.render.text_pieces import ClaimMark, claim_pieces, parts
+from halldetect.report import Evidence, Status, Verdict, WrongWords
 from tests.support import report_samples as samples
 from tests.support.report_schema import FILE, written_schema
 
@@ -169,6 +169,22 @@ def test_pieces_tile_the_text(length, spans):
     assert end == length
     marked = [at for at, span in enumerate(spans) if span.start < min(span.end, length)]
     assert sorted(ended) == marked
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "before"),
+    [
+        ("Sixteen boats cost six euros.", "six", "Sixteen boats cost "),
+        ("It has 120 seats\nand 20 tables.", "20", "It has 120 seats\nand "),
+        ("船は16時に出発します。", "16時", "船は"),
+    ],
+)
+def test_whole_words_of_a_claim_are_marked_first(text, words, before):
+    wrong = (WrongWords("number", words),)
+    claim = dataclasses.replace(samples.town().claims[0], text=text, wrong=wrong)
+    pieces = claim_pieces(claim)
+    assert [piece.text for piece in pieces if piece.note] == [words]
+    assert pieces[0].text == before
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=80))

@@ -152,7 +152,7 @@ def test_verdicts_come_early(client: httpx.Client) -> None:
         (b"{bad", "invalid_json", "not JSON"),
         (b"\xff\xfe", "invalid_json", "JSON"),
         (b"[" * 50_000, "invalid_json", "JSON"),
-        (b"[]", "invalid_request", "body"),
+        (b"[]", "invalid_request", "the body must be a JSON object"),
         (b"{}", "invalid_request", "source"),
         (b'{"source": 1, "response": "x"}', "invalid_request", "source"),
         (b'{"source": "x", "response": "y", "extra": 1}', "invalid_request", "extra"),

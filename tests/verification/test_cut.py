@@ -73,9 +73,9 @@ def test_file_holds_for_the_same_weights_only(tmp_path: Path) -> None:
 def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "cut.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=r"cannot read the threshold of '.*cut\.json': "):
+    with pytest.raises(ConfigurationError, match=r"'.*cut\.json' is not a file that hall"):
         read_cut(str(path), VERIFIER)
-    with pytest.raises(ConfigurationError, match="cannot read the threshold of"):
+    with pytest.raises(ConfigurationError, match=r"cannot read '.*missing\.json': No such"):
         read_cut(str(tmp_path / "missing.json"), VERIFIER)
 
 

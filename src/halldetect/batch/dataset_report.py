@@ -20,7 +20,7 @@ from halldetect.render.html import html
 from halldetect.render.html_page import html_page, shared_style
 from halldetect.render.phrases import STATES, one_line
 from halldetect.render.short import claim_line
-from halldetect.report import ClaimReport, Report, Status, Verdict
+from halldetect.report import Report, Status, Verdict
 
 SHOWN_ROWS = 20
 CHANGES = ("worse", "better", "unchanged", "new", "gone")
@@ -146,13 +146,11 @@ def _group_table(name: str, values: dict[str, RowCounts]) -> Table:
 def _worst_row(number: int, result: dict[str, Any]) -> Sequence[Cell]:
     report = Report.from_dict(result["report"])
     id = one_line(str(result["id"]))[:200] or f"row {number}"
-    worst = min(report.claims, key=_urgency, default=None)
-    why = claim_line(report, worst) if worst else "–"
+    ranked = sorted(
+        report.claims, key=lambda claim: (STATES.index(claim.status), claim.support or 0.0)
+    )
+    why = claim_line(report, ranked[0]) if ranked else "–"
     return (id, _page_name(number)), f"{result['score']:.3f}", why
-
-
-def _urgency(claim: ClaimReport) -> tuple[int, float]:
-    return STATES.index(claim.status), 1.0 if claim.support is None else claim.support
 
 
 def _page_name(number: int) -> str:

@@ -119,7 +119,7 @@ class Job:
         if not out.parent.is_dir():
             raise InputError(f"there is no folder {str(out.parent)!r} for {self.target!r}")
         if any(file != STANDARD_STREAM and Path(os.path.realpath(file)) == out for file in files):
-            raise InputError(f"{self.target!r} is the input")
+            raise InputError(f"{self.target!r} is the input; name another output")
         for path in () if self.resume or self.overwrite else (out, self.parts):
             if path.exists():
                 raise already_exists(str(path))

@@ -231,8 +231,8 @@ def _run_engine(
     from halldetect.batch.local import run_local
 
     def progress(counts: RowCounts, fraction: float, is_new: bool) -> None:
-        rate = "" if counts.rate is None else f", {counts.rate:.0%} hallucinated"
-        display.update("", f"{counts.rows:,} rows{rate}", fraction, restart=not is_new)
+        done = f"{counts.rows:,} rows, {counts.by_kind[Verdict.HALLUCINATED]:,} hallucinated"
+        display.update("", done, fraction, restart=not is_new)
 
     if not job.in_parts:
         return run_local(detector, job, stop=stop, progress=progress, notice=display.notice)

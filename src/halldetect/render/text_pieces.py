@@ -14,6 +14,8 @@ from halldetect.report import ClaimReport, Status
 
 # A place with wrong words, and a line about them.
 WordMark = tuple[Span, str]
+# The first place of some words; whole words come before parts of words: "six" in "sixteen".
+_FIRST = r"(?is)^.*?(?<!\w)({0})(?!\w)|({0})"
 # The browser lays out the parts of longer texts only when they come near the screen.
 _LONG_TEXT = 30_000
 _PART_CHARACTERS = 3_000
@@ -47,21 +49,18 @@ class Piece(NamedTuple):
 
 def claim_pieces(claim: ClaimReport) -> list[Piece]:
     """Return the text of a claim with its wrong words marked."""
-    found = [
-        (re.search(re.escape(item.words), claim.text, re.IGNORECASE), wrong_line(item, named=False))
+    wrong = [
+        (Span(*place.span(place.lastindex or 0)), wrong_line(item, named=False))
         for item in claim.wrong
+        if (place := re.search(_FIRST.format(re.escape(item.words)), claim.text))
     ]
-    wrong = [(Span(*place.span()), note) for place, note in found if place]
     return [piece for part in parts(claim.text, (), wrong) for piece in part]
 
 
 def parts(
     text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()
 ) -> Iterator[list[Piece]]:
-    """Cut a text wherever one of the marks, which may overlap, begins or ends.
-
-    Yields the pieces; those of a long text in several parts.
-    """
+    """Yield a text in pieces, cut where a mark begins or ends; a long text in several lists."""
     cuts = [0, *_ends(text, _PART_CHARACTERS if len(text) > _LONG_TEXT else len(text))]
     notes: list[WordMark] = [(Span(0, 0), "")]
     for span, note in sorted(wrong, key=lambda mark: mark[0].start):

@@ -82,8 +82,10 @@ def read_cut(path: str, verifier: Mapping[str, Any]) -> Cut:
     try:
         cut = Cut(**json.loads(Path(path).read_text(encoding="utf-8")))
         valid = 0.0 <= cut.threshold <= 1.0 and isinstance(cut.verifier, dict)
-    except (OSError, ValueError, TypeError) as error:
-        raise ConfigurationError(f"cannot read the threshold of {path!r}: {error}") from None
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path!r}: {error.strerror}") from None
+    except (ValueError, TypeError):
+        valid = False
     if not valid:
         raise ConfigurationError(f"{path!r} is not a file that halldetect calibrate wrote")
     if cut.verifier != _identity(verifier):

@@ -56,14 +56,9 @@ def collect(records: Iterable[Any], parse: Callable[[int, Any], Iterable[Row]]) 
     for position, record in enumerate(records, start=1):
         try:
             parsed = list(parse(position, record))
-        except Unusable as error:
-            dropped.append((f"record {position}", str(error)))
-            continue
-        except KeyError as error:
-            dropped.append((f"record {position}", f"no field {error}"))
-            continue
-        except (TypeError, ValueError, AttributeError, IndexError) as error:
-            dropped.append((f"record {position}", f"malformed: {error}"))
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            about = {Unusable: "", KeyError: "no field "}.get(type(error), "malformed: ")
+            dropped.append((f"record {position}", f"{about}{error}"))
             continue
         for row in parsed:
             reason = fault(row) or ("id seen before" if row.id in seen else None)

@@ -21,8 +21,7 @@ def locate(path: Path, *names: str, hint: str) -> Path:
     for name in names:
         if (path / name).is_file():
             return path / name
-    wanted = " or ".join(names)
-    raise InputError(f"{path / names[0]} does not exist: put {wanted} there ({hint})")
+    raise InputError(f"{path / names[0]} does not exist: put {' or '.join(names)} there ({hint})")
 
 
 class Loader(Protocol):
