@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
@@ -14,7 +15,7 @@ from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Progress, Rule, Verifier
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
-from halldetect.verification.devices import on_gpu
+from halldetect.verification.devices import on_gpu, torch_device
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
 
 if TYPE_CHECKING:
@@ -86,9 +87,15 @@ class Loader:
             from halldetect.knowledge.builder import open_index
 
             knowledge = open_index(self.configuration.knowledge)
-        verifier, notes, large = self._load_verifier()
-        second = None if large is None else self._models(large, (), None, knowledge)
-        return self._models(verifier, notes, second, knowledge)
+        with ThreadPoolExecutor(1) as pool:
+            device = self.configuration.device
+            device = torch_device("auto") if device == "auto" else device
+            if self.verifier in (LARGE, CASCADE) and device != "cuda":
+                # Both will be needed; an error of this one is raised where it is used.
+                pool.submit(self._named, DEFAULT)
+            verifier, notes, large = self._load_verifier()
+            second = None if large is None else self._models(large, (), None, knowledge)
+            return self._models(verifier, notes, second, knowledge)
 
     def load_paper(self, extractor: str | Extractor | None) -> PaperModels:
         """Load the models of the paper's method."""

@@ -49,15 +49,15 @@ class Adapter:
         return b @ a
 
 
-def read_adapter(path: Path) -> Adapter:
-    """Read a `.lora8` file; that of the package was compared with its digest before."""
+def read_adapter(path: Path, *, maps: bool = True) -> Adapter:
+    """Read a `.lora8` file, or only its metadata; its digest was compared before."""
     try:
         from safetensors import safe_open
     except ImportError as error:
         raise MissingExtra("the verifier large", "large") from error
     with safe_open(path, framework="np") as file:
         about = file.metadata()
-        stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        stored = {name: file.get_tensor(name) for name in file.keys() if maps}  # noqa: SIM118
     languages = json.loads(about.get("languages", "null"))
     return Adapter(
         {name: _unrounded(name, stored) for name in stored if not name.endswith(".scale")},

@@ -46,6 +46,8 @@ class Prompt:
         numbers = {token: number for number, token in enumerate(vocabulary)}
         self.answers = tuple(numbers[word.replace(" ", "Ġ")] for word in ANSWERS)
         self._tokenizer = _tokenizer(numbers, model.metadata["tokenizer.ggml.merges"])
+        # Every claim begins with these tokens: the colon and the next word never merge.
+        [self.claim_start] = self._encode([_BEFORE_CLAIM.rstrip()])
         self.frame_tokens = _SEAM_TOKENS + sum(
             self.count([_BEFORE_PASSAGE, _BEFORE_CLAIM, _QUESTION])
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from halldetect.models.gguf import GgufFile
 from halldetect.models.integrity import digest_of
 from halldetect.models.store import home
 from halldetect.reading.languages import LANGUAGES
+from halldetect.verification.presets import openvino_is_faster
 from halldetect.verification.verifiers.onnx import read_object
 
 CONTEXT = 8192
@@ -53,7 +55,7 @@ def load_large(
     ConfigurationError if device and runtime do not fit together.
     """
     chosen = chosen_runtime(device, runtime)
-    found = read_adapter(adapter)
+    found = read_adapter(adapter, maps=False)
     model = GgufFile(base)
     digest, adapter_digest = base_sha256 or digest_of(base), digest_of(adapter)
     if found.base_sha256 != digest:
@@ -62,22 +64,28 @@ def load_large(
             f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches the right one"
         )
     # From here on, nothing is checked: the adapter names the digest of its base.
-    prompt = Prompt(model)
     backend: Backend
-    if chosen == "torch":
-        from halldetect.large.torch_backend import torch_backend
+    with ThreadPoolExecutor(1) as pool:
+        # The tokenizer takes half a second; the runtimes load on another core meanwhile.
+        prompt = pool.submit(Prompt, model)
 
-        backend = torch_backend(model, found, prompt.answers, device=device, threads=threads)
-    else:
-        from halldetect.large.onnx_backend import OnnxBackend
-        from halldetect.large.onnx_convert import ROUNDING, converted
+        def answers() -> tuple[int, ...]:
+            return prompt.result().answers
 
-        folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
-        _remove_other_conversions(folder)
-        file = converted(folder / f"onnx-{ROUNDING}", model, found, prompt.answers, progress)
-        backend = OnnxBackend(
-            file, model, kept_tokens=max(context, 2048), threads=threads, library=chosen
-        )
+        if chosen == "torch":
+            from halldetect.large.torch_backend import torch_backend
+
+            maps = read_adapter(adapter)
+            backend = torch_backend(model, maps, answers(), device=device, threads=threads)
+        else:
+            from halldetect.large.onnx_backend import OnnxBackend
+            from halldetect.large.onnx_convert import ROUNDING, converted
+
+            folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
+            _remove_other_conversions(folder)
+            file = converted(folder / f"onnx-{ROUNDING}", model, adapter, answers, progress)
+            kept = max(context, 2048)
+            backend = OnnxBackend(file, model, kept_tokens=kept, threads=threads, library=chosen)
     config = adapter.with_name("config.json")
     settings = read_object(config) if config.is_file() else {}
     description = {
@@ -89,7 +97,7 @@ def load_large(
         "calibration": settings.get("calibration"),
         "operating_points": settings.get("operating_points"),
     }
-    return LargeVerifier(backend, prompt, context, found.temperature, description)
+    return LargeVerifier(backend, prompt.result(), context, found.temperature, description)
 
 
 def _remove_other_conversions(folder: Path) -> None:
@@ -106,7 +114,7 @@ def chosen_runtime(device: str, runtime: str | None = None) -> str:
     fitting = {"cpu": ("onnx", "openvino", "torch"), "cuda": ("torch",), "mps": ("torch",)}
     if device not in fitting:
         raise ConfigurationError(f"unknown device {device!r}; known are {', '.join(fitting)}")
-    faster = device == "cpu" and find_spec("openvino") is not None
+    faster = device == "cpu" and openvino_is_faster()
     chosen = runtime or ("openvino" if faster else fitting[device][0])
     if chosen not in fitting[device]:
         known = ", ".join(fitting[device])

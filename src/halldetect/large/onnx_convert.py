@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import MissingExtra, ModelError
-from halldetect.large.adapter import Adapter
+from halldetect.large.adapter import Adapter, read_adapter
 from halldetect.large.shape import MAPS, Shape, head_tensor
 from halldetect.models.download import Progress
 from halldetect.models.gguf import GgufFile
@@ -38,7 +38,11 @@ _OWN = "com.microsoft"  # the domain of onnxruntime's own operators
 
 
 def converted(
-    folder: Path, model: GgufFile, adapter: Adapter, answers: Sequence[int], progress: Progress
+    folder: Path,
+    model: GgufFile,
+    adapter: Path,
+    answers: Callable[[], Sequence[int]],
+    progress: Progress,
 ) -> Path:
     """Return the ONNX file in a folder; create the folder if it is missing or incomplete.
 
@@ -60,7 +64,7 @@ def converted(
                 _make(
                     folder,
                     size,
-                    _Converter(model, shape, adapter, answers),
+                    _Converter(model, shape, read_adapter(adapter), answers()),
                     lambda layer: progress(layer * size // shape.layers, size, what),
                 )
     except OSError as error:

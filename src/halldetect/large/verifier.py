@@ -95,8 +95,11 @@ class LargeVerifier:
         found: dict[str, list[str]] = {}
         for passage, claim in dict.fromkeys(pairs):
             found.setdefault(passage, []).append(claim)
+        start = self.prompt.claim_start  # read once, as the end of the passage
         groups = [
-            Group(passage, tuple(self.prompt.claims(claims)))
+            Group(
+                passage + start, tuple(claim[len(start) :] for claim in self.prompt.claims(claims))
+            )
             for passage, claims in zip(
                 self.prompt.passages(list(found)), found.values(), strict=True
             )
