@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -82,20 +82,17 @@ class Loader:
 
     def load(self) -> Models:
         """Load the verifiers and open the index."""
-        knowledge = self.knowledge
-        if knowledge is None and self.configuration.knowledge is not None:
+        if self.knowledge is None and self.configuration.knowledge is not None:
             from halldetect.knowledge.builder import open_index
 
-            knowledge = open_index(self.configuration.knowledge)
+            return replace(self, knowledge=open_index(self.configuration.knowledge)).load()
         with ThreadPoolExecutor(1) as pool:
-            device = self.configuration.device
-            device = torch_device("auto") if device == "auto" else device
-            if self.verifier in (LARGE, CASCADE) and device != "cuda":
-                # Both will be needed; an error of this one is raised where it is used.
-                pool.submit(self._named, DEFAULT)
+            device, both = self.configuration.device, self.verifier in (LARGE, CASCADE)
+            if both and device in ("auto", "cpu") and torch_device(device) == "cpu":
+                pool.submit(self._named, DEFAULT)  # an error is raised again where it is used
             verifier, notes, large = self._load_verifier()
-            second = None if large is None else self._models(large, (), None, knowledge)
-            return self._models(verifier, notes, second, knowledge)
+            second = None if large is None else self._models(large)
+            return self._models(verifier, notes, second)
 
     def load_paper(self, extractor: str | Extractor | None) -> PaperModels:
         """Load the models of the paper's method."""
@@ -120,11 +117,7 @@ class Loader:
         return PaperModels(extractor, verifier, notes)
 
     def _models(
-        self,
-        verifier: Verifier,
-        notes: tuple[str, ...],
-        second: Models | None,
-        knowledge: Knowledge | None,
+        self, verifier: Verifier, notes: tuple[str, ...] = (), second: Models | None = None
     ) -> Models:
         """Return a verifier with the numbers that come with it."""
         description = verifier.description
@@ -136,9 +129,8 @@ class Loader:
             cut = read_cut(threshold, description)
             threshold, notes = cut.threshold, (*notes, cut.note)
         number = threshold_value(threshold, description)
-        return Models(
-            verifier, calibration, number, second, self._locator(verifier), knowledge, notes
-        )
+        locator = self._locator(verifier)
+        return Models(verifier, calibration, number, second, locator, self.knowledge, notes)
 
     def _locator(self, verifier: Verifier) -> Verifier | None:
         """Return the verifier that finds passages: on a GPU, the judge is the faster one."""

@@ -72,13 +72,27 @@ def test_passage_is_read_once_for_all_claims(prompt: Prompt) -> None:
     assert len(set(answers)) == 4
 
 
+def test_the_beginning_of_all_claims_is_read_with_the_passage(prompt: Prompt) -> None:
+    backend = CountingBackend()
+    verifier(prompt, backend).judge([("one", "x"), ("one", "?")])
+    [[group]] = backend.calls
+    assert group.passage == prompt.passages(["one"])[0] + prompt.claim_start
+    read = [group.passage + claim for claim in group.claims]
+    assert read == [prompt.passages(["one"])[0] + claim for claim in prompt.claims(["x", "?"])]
+
+
+@given(st.text(min_size=1).filter(str.strip))
+def test_every_claim_begins_alike(prompt: Prompt, claim: str) -> None:
+    assert prompt.claims([claim])[0][: len(prompt.claim_start)] == prompt.claim_start
+
+
 def test_probabilities_are_a_softmax_at_the_temperature(prompt: Prompt) -> None:
     backend = CountingBackend(value=1.0)
     for temperature in (1.0, 2.5):
         [found] = verifier(prompt, backend, temperature=temperature).judge([("a", "b")])
-        logits = np.array(
-            [len(prompt.passages(["a"])[0]) / 50, len(prompt.claims(["b"])[0]) / 50, 1]
-        )
+        passage = len(prompt.passages(["a"])[0] + prompt.claim_start)
+        claim = len(prompt.claims(["b"])[0]) - len(prompt.claim_start)
+        logits = np.array([passage / 50, claim / 50, 1])
         expected = np.exp(logits / temperature) / np.exp(logits / temperature).sum()
         shares = (found.entailment, found.neutral, found.contradiction)
         assert shares == pytest.approx(expected, abs=1e-6)

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from halldetect.cli import demo
-from halldetect.verification.presets import CASCADE, DEFAULT, LARGE, memory_needed, openvino_is_faster
+from halldetect.verification.presets import CASCADE, DEFAULT, LARGE, memory_needed, uses_openvino
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -48,7 +48,7 @@ def advice(detector: Detector) -> tuple[str, str]:
     started = perf_counter()
     report = detector.check(demo.SOURCE, demo.RESPONSE, question=demo.QUESTION)
     base = (perf_counter() - started) * BASE_TOKENS / max(report.cost.verifier_tokens, 1)
-    rate = product_rate() * (OPENVINO_GAIN if openvino_is_faster() else 1.0)
+    rate = product_rate() * (OPENVINO_GAIN if uses_openvino() else 1.0)
     large = LARGE_TOKENS * LARGE_PRODUCTS / rate
     free, needed, on_gpu = free_memory(), memory_needed(LARGE), torch_device("auto") == "cuda"
     return recommended(base, large, free=free, needed=needed, on_gpu=on_gpu)

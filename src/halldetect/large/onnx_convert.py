@@ -14,14 +14,16 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.errors import MissingExtra, ModelError
+from halldetect.errors import ModelError
 from halldetect.large.adapter import Adapter, read_adapter
+from halldetect.large.answer_prompt import Prompt
 from halldetect.large.shape import MAPS, Shape, head_tensor
 from halldetect.models.download import Progress
 from halldetect.models.gguf import GgufFile
@@ -38,11 +40,7 @@ _OWN = "com.microsoft"  # the domain of onnxruntime's own operators
 
 
 def converted(
-    folder: Path,
-    model: GgufFile,
-    adapter: Path,
-    answers: Callable[[], Sequence[int]],
-    progress: Progress,
+    folder: Path, model: GgufFile, adapter: Path, prompt: Future[Prompt], progress: Progress
 ) -> Path:
     """Return the ONNX file in a folder; create the folder if it is missing or incomplete.
 
@@ -61,12 +59,10 @@ def converted(
         with only_process(folder.with_name(f"{folder.name}.lock"), "large", waiting, progress):
             if not _is_whole(folder):  # another process may have made it meanwhile
                 what = f"converting the large verifier for onnxruntime, once ({megabytes(size)})"
-                _make(
-                    folder,
-                    size,
-                    _Converter(model, shape, read_adapter(adapter), answers()),
-                    lambda layer: progress(layer * size // shape.layers, size, what),
-                )
+                maps, answers = read_adapter(adapter), prompt.result().answers
+                converter = _Converter(model, shape, maps, answers)
+                whole = shape.layers
+                _make(folder, size, converter, lambda at: progress(at * size // whole, size, what))
     except OSError as error:
         needed = f"large: the conversion needs {megabytes(size + SPARE_BYTES)} in {folder.parent}"
         why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or error
@@ -108,10 +104,8 @@ class _Converter:
     def __init__(
         self, model: GgufFile, shape: Shape, adapter: Adapter, answers: Sequence[int]
     ) -> None:
-        try:
-            import onnx.parser
-        except ImportError as error:
-            raise MissingExtra("the verifier large", "large") from error
+        import onnx.parser
+
         self._onnx: Any = onnx
         self._model, self._shape, self._adapter, self._answers = model, shape, adapter, answers
         self._nodes: list[str] = []

@@ -91,7 +91,7 @@ def _load_large(threads: int | None, device: str, progress: Progress) -> Verifie
     from halldetect import models
     from halldetect.large.load import load_large
 
-    if find_spec("tokenizers") is None:
+    if not all(map(find_spec, ("onnx", "safetensors", "tokenizers"))):
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
     base = models.find(LARGE_BASE)
     if not models.location(base).is_file():  # an existing file may still be corrupt
