@@ -6,7 +6,6 @@ from collections.abc import Callable, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from halldetect.config import Configuration
@@ -47,7 +46,7 @@ class Models:
         """Return the languages that the verifier, or the second one, reads; None for any."""
         both = [models.verifier for models in (self, self.second) if models is not None]
         named: list[Any] = [verifier.description.get("languages") for verifier in both]
-        return None if None in named else tuple(dict.fromkeys(chain.from_iterable(named)))
+        return None if None in named else tuple(dict.fromkeys(one for of in named for one in of))
 
     def judging(self, languages: Set[str]) -> Models:
         """Return the models, or the second ones if the first verifier lacks a language."""
@@ -120,17 +119,14 @@ class Loader:
         self, verifier: Verifier, notes: tuple[str, ...] = (), second: Models | None = None
     ) -> Models:
         """Return a verifier with the numbers that come with it."""
-        description = verifier.description
-        calibration = self.calibration or Calibration.from_mapping(
-            description.get("calibration") or {}
-        )
+        stated = verifier.description
+        calibration = self.calibration or Calibration.from_mapping(stated.get("calibration") or {})
         threshold = self.configuration.threshold
         if isinstance(threshold, str) and threshold.endswith(SUFFIX):
-            cut = read_cut(threshold, description)
+            cut = read_cut(threshold, stated)
             threshold, notes = cut.threshold, (*notes, cut.note)
-        number = threshold_value(threshold, description)
-        locator = self._locator(verifier)
-        return Models(verifier, calibration, number, second, locator, self.knowledge, notes)
+        point, locator = threshold_value(threshold, stated), self._locator(verifier)
+        return Models(verifier, calibration, point, second, locator, self.knowledge, notes)
 
     def _locator(self, verifier: Verifier) -> Verifier | None:
         """Return the verifier that finds passages: on a GPU, the judge is the faster one."""

@@ -39,8 +39,6 @@ def load_large(
     `config.json` beside the adapter may state `calibration` and `operating_points`.
 
     Args:
-        base: the only base that the adapter fits.
-        adapter: beside its `config.json`.
         device: "cpu", "cuda" or "mps".
         runtime: "openvino", "onnx" or "torch"; None: see `chosen_runtime`.
         threads: threads on a CPU; one per core if None.

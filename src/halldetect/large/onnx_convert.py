@@ -51,13 +51,14 @@ def converted(
     """
     shape = Shape.of(model)
     size = shape.weights + shape.weights // BLOCK * 4
-    if _is_whole(folder):
-        return folder / MODEL
+    file = folder / MODEL
+    if file.is_file():
+        return file
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"waiting for another process that makes {folder}"
         with only_process(folder.with_name(f"{folder.name}.lock"), "large", waiting, progress):
-            if not _is_whole(folder):  # another process may have made it meanwhile
+            if not file.is_file():  # another process may have made it meanwhile
                 what = f"converting the large verifier for onnxruntime, once ({megabytes(size)})"
                 maps, answers = read_adapter(adapter), prompt.result().answers
                 converter = _Converter(model, shape, maps, answers)
@@ -69,11 +70,7 @@ def converted(
         raise ModelError(
             f"{needed}, but cannot write there: {why}; set HALLDETECT_HOME to another folder"
         ) from error
-    return folder / MODEL
-
-
-def _is_whole(folder: Path) -> bool:
-    return (folder / MODEL).is_file() and (folder / WEIGHTS).is_file()
+    return file
 
 
 def _make(folder: Path, size: int, converter: _Converter, progress: Callable[[int], None]) -> None:

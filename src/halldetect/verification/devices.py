@@ -9,8 +9,7 @@ from pathlib import Path
 from halldetect.errors import ModelError, one_line
 from halldetect.protocols import Verifier
 
-# Without any of these files, a Linux machine has no GPU that torch finds as "cuda": the import of
-# torch, which takes seconds, can be left out. The files are of NVIDIA, its boards, WSL and AMD.
+# Of drivers of NVIDIA, its boards, WSL and AMD. Without one, the slow import of torch is left out.
 _GPU_FILES = ("/dev/nvidiactl", "/dev/nvmap", "/dev/dxg", "/dev/kfd")
 
 

@@ -92,7 +92,6 @@ class OnnxVerifier(Classifier):
     @cached_property
     def description(self) -> dict[str, Any]:
         """Return the facts for the report; see `protocols`."""
-        onnxruntime = runtime()
         digests = self._digests or file_digests(self._file.parent)
         # Files such as model.onnx.data and model.onnx.npz hold the weights.
         beside = sorted(
@@ -110,7 +109,7 @@ class OnnxVerifier(Classifier):
             "languages": self._config.get("languages"),
             "calibration": self._config.get("calibration"),
             "operating_points": self._config.get("operating_points"),
-            "runtime": f"onnxruntime {onnxruntime.__version__}",
+            "runtime": f"onnxruntime {runtime().__version__}",
         }
 
     def unknown_words(self, text: str) -> list[str]:
