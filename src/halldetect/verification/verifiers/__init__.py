@@ -23,8 +23,7 @@ from halldetect.verification.presets import (
 )
 
 _loaded: dict[tuple[str, int | None, str], Verifier] = {}
-_lock = Lock()
-_loading: dict[tuple[str, int | None, str], Lock] = {}
+_locks: dict[tuple[str, int | None, str], Lock] = {}
 
 
 def load_verifier(
@@ -59,9 +58,7 @@ def load_verifier(
 
     named = name in (DEFAULT, LARGE, *PRESETS) or name.startswith(HUB)
     key = (name if named else str(Path(name).expanduser().resolve()), threads, device)
-    with _lock:
-        own = _loading.setdefault(key, Lock())
-    with own:  # two models may be loaded at the same time
+    with _locks.setdefault(key, Lock()):  # two models may be loaded at the same time
         if key not in _loaded:
             _loaded[key] = _load(name, named, threads, device, advance)
         return _loaded[key]
