@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from halldetect.config import Configuration
@@ -14,7 +14,7 @@ from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Progress, Rule, Verifier
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
-from halldetect.verification.devices import on_gpu
+from halldetect.verification.devices import on_gpu, torch_device
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Models:
         """Return the languages that the verifier, or the second one, reads; None for any."""
         both = [models.verifier for models in (self, self.second) if models is not None]
         named: list[Any] = [verifier.description.get("languages") for verifier in both]
-        return None if None in named else tuple(dict.fromkeys(chain.from_iterable(named)))
+        return None if None in named else tuple(dict.fromkeys(one for of in named for one in of))
 
     def judging(self, languages: Set[str]) -> Models:
         """Return the models, or the second ones if the first verifier lacks a language."""
@@ -81,14 +81,17 @@ class Loader:
 
     def load(self) -> Models:
         """Load the verifiers and open the index."""
-        knowledge = self.knowledge
-        if knowledge is None and self.configuration.knowledge is not None:
+        if self.knowledge is None and self.configuration.knowledge is not None:
             from halldetect.knowledge.builder import open_index
 
-            knowledge = open_index(self.configuration.knowledge)
-        verifier, notes, large = self._load_verifier()
-        second = None if large is None else self._models(large, (), None, knowledge)
-        return self._models(verifier, notes, second, knowledge)
+            return replace(self, knowledge=open_index(self.configuration.knowledge)).load()
+        with ThreadPoolExecutor(1) as pool:
+            device, both = self.configuration.device, self.verifier in (LARGE, CASCADE)
+            if both and device in ("auto", "cpu") and torch_device(device) == "cpu":
+                pool.submit(self._named, DEFAULT)  # an error is raised again where it is used
+            verifier, notes, large = self._load_verifier()
+            second = None if large is None else self._models(large)
+            return self._models(verifier, notes, second)
 
     def load_paper(self, extractor: str | Extractor | None) -> PaperModels:
         """Load the models of the paper's method."""
@@ -113,25 +116,17 @@ class Loader:
         return PaperModels(extractor, verifier, notes)
 
     def _models(
-        self,
-        verifier: Verifier,
-        notes: tuple[str, ...],
-        second: Models | None,
-        knowledge: Knowledge | None,
+        self, verifier: Verifier, notes: tuple[str, ...] = (), second: Models | None = None
     ) -> Models:
         """Return a verifier with the numbers that come with it."""
-        description = verifier.description
-        calibration = self.calibration or Calibration.from_mapping(
-            description.get("calibration") or {}
-        )
+        stated = verifier.description
+        calibration = self.calibration or Calibration.from_mapping(stated.get("calibration") or {})
         threshold = self.configuration.threshold
         if isinstance(threshold, str) and threshold.endswith(SUFFIX):
-            cut = read_cut(threshold, description)
+            cut = read_cut(threshold, stated)
             threshold, notes = cut.threshold, (*notes, cut.note)
-        number = threshold_value(threshold, description)
-        return Models(
-            verifier, calibration, number, second, self._locator(verifier), knowledge, notes
-        )
+        point, locator = threshold_value(threshold, stated), self._locator(verifier)
+        return Models(verifier, calibration, point, second, locator, self.knowledge, notes)
 
     def _locator(self, verifier: Verifier) -> Verifier | None:
         """Return the verifier that finds passages: on a GPU, the judge is the faster one."""

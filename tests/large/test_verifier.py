@@ -162,7 +162,7 @@ def test_unreadable_settings_of_the_adapter_are_named(tmp_path: Path, text: str)
     tiny = write_tiny(tmp_path, seed=1)
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ModelError, match=r"config\.json"):
-        load_large(tiny.base, tiny.adapter, context=1024)
+        load_large(tiny.base, tiny.adapter, context=1024, cache=tmp_path)
 
 
 @pytest.mark.parametrize(

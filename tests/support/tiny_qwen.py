@@ -115,12 +115,11 @@ def write_adapter(path: Path, adapter: Adapter) -> None:
     for name, values in adapter.tensors.items():
         stored[name], stored[f"{name}.scale"] = rounded_to_8_bits(name, values)
     about = {
+        "languages": json.dumps(adapter.languages),
         "format": "halldetect-lora8",
         "base_sha256": adapter.base_sha256,
         "temperature": repr(float(adapter.temperature)),
     }
-    if adapter.languages is not None:
-        about["languages"] = json.dumps(list(adapter.languages))
     save_file(stored, path, metadata=about)
 
 

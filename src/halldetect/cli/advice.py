@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from halldetect.cli import demo
-from halldetect.verification.presets import CASCADE, DEFAULT, LARGE, memory_needed
+from halldetect.verification.presets import CASCADE, DEFAULT, LARGE, memory_needed, uses_openvino
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -43,14 +43,12 @@ def recommended(
 
 def advice(detector: Detector) -> tuple[str, str]:
     """Measure this machine with the default detector; return a verifier and the reason."""
-    from importlib.util import find_spec
-
     from halldetect.verification.devices import torch_device
 
     started = perf_counter()
     report = detector.check(demo.SOURCE, demo.RESPONSE, question=demo.QUESTION)
     base = (perf_counter() - started) * BASE_TOKENS / max(report.cost.verifier_tokens, 1)
-    rate = product_rate() * (OPENVINO_GAIN if find_spec("openvino") else 1.0)
+    rate = product_rate() * (OPENVINO_GAIN if uses_openvino() else 1.0)
     large = LARGE_TOKENS * LARGE_PRODUCTS / rate
     free, needed, on_gpu = free_memory(), memory_needed(LARGE), torch_device("auto") == "cuda"
     return recommended(base, large, free=free, needed=needed, on_gpu=on_gpu)

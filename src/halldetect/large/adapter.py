@@ -26,8 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.errors import MissingExtra
-
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
@@ -36,7 +34,7 @@ class Adapter:
     tensors: Mapping[str, NDArray[np.float32]]
     base_sha256: str
     temperature: float = 1.0
-    languages: tuple[str, ...] | None = None
+    languages: tuple[str, ...] = ()
 
     def map(self, layer: int, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return A and B of one map."""
@@ -49,21 +47,18 @@ class Adapter:
         return b @ a
 
 
-def read_adapter(path: Path) -> Adapter:
-    """Read a `.lora8` file; that of the package was compared with its digest before."""
-    try:
-        from safetensors import safe_open
-    except ImportError as error:
-        raise MissingExtra("the verifier large", "large") from error
+def read_adapter(path: Path, *, maps: bool = True) -> Adapter:
+    """Read a `.lora8` file, or only its metadata; its digest was compared before."""
+    from safetensors import safe_open
+
     with safe_open(path, framework="np") as file:
         about = file.metadata()
-        stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    languages = json.loads(about.get("languages", "null"))
+        stored = {name: file.get_tensor(name) for name in file.keys() if maps}  # noqa: SIM118
     return Adapter(
         {name: _unrounded(name, stored) for name in stored if not name.endswith(".scale")},
         about["base_sha256"],
         float(about["temperature"]),
-        None if languages is None else tuple(languages),
+        tuple(json.loads(about.get("languages", "[]"))),
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,10 +16,10 @@ from halldetect.models.gguf import GgufFile
 from halldetect.models.integrity import digest_of
 from halldetect.models.store import home
 from halldetect.reading.languages import LANGUAGES
+from halldetect.verification.presets import uses_openvino
 from halldetect.verification.verifiers.onnx import read_object
 
 CONTEXT = 8192
-_FOLDER = re.compile("[0-9a-f]{12}-[0-9a-f]{12}")  # beginnings of the digests of base and adapter
 
 
 def load_large(
@@ -39,8 +39,6 @@ def load_large(
     `config.json` beside the adapter may state `calibration` and `operating_points`.
 
     Args:
-        base: the base model.
-        adapter: the adapter, which fits one base only.
         device: "cpu", "cuda" or "mps".
         runtime: "openvino", "onnx" or "torch"; None: see `chosen_runtime`.
         threads: threads on a CPU; one per core if None.
@@ -53,7 +51,7 @@ def load_large(
     ConfigurationError if device and runtime do not fit together.
     """
     chosen = chosen_runtime(device, runtime)
-    found = read_adapter(adapter)
+    found = read_adapter(adapter, maps=False)
     model = GgufFile(base)
     digest, adapter_digest = base_sha256 or digest_of(base), digest_of(adapter)
     if found.base_sha256 != digest:
@@ -62,22 +60,24 @@ def load_large(
             f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches the right one"
         )
     # From here on, nothing is checked: the adapter names the digest of its base.
-    prompt = Prompt(model)
     backend: Backend
-    if chosen == "torch":
-        from halldetect.large.torch_backend import torch_backend
+    with ThreadPoolExecutor(1) as pool:
+        # The tokenizer takes half a second; the runtimes load on another core meanwhile.
+        prompt = pool.submit(Prompt, model)
+        if chosen == "torch":
+            from halldetect.large.torch_backend import torch_backend
 
-        backend = torch_backend(model, found, prompt.answers, device=device, threads=threads)
-    else:
-        from halldetect.large.onnx_backend import OnnxBackend
-        from halldetect.large.onnx_convert import ROUNDING, converted
+            maps, answers = read_adapter(adapter), prompt.result().answers
+            backend = torch_backend(model, maps, answers, device=device, threads=threads)
+        else:
+            from halldetect.large.onnx_backend import OnnxBackend
+            from halldetect.large.onnx_convert import ROUNDING, converted
 
-        folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
-        _remove_other_conversions(folder)
-        file = converted(folder / f"onnx-{ROUNDING}", model, found, prompt.answers, progress)
-        backend = OnnxBackend(
-            file, model, kept_tokens=max(context, 2048), threads=threads, library=chosen
-        )
+            folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
+            _remove_other_conversions(folder)
+            file = converted(folder / f"onnx-{ROUNDING}", model, adapter, prompt, progress)
+            kept = max(context, 2048)
+            backend = OnnxBackend(file, model, kept_tokens=kept, threads=threads, library=chosen)
     config = adapter.with_name("config.json")
     settings = read_object(config) if config.is_file() else {}
     description = {
@@ -85,20 +85,20 @@ def load_large(
         "digest": adapter_digest,
         "base_digest": digest,
         "languages": list(LANGUAGES),
-        "trained_languages": list(found.languages or ()),
+        "trained_languages": list(found.languages),
         "calibration": settings.get("calibration"),
         "operating_points": settings.get("operating_points"),
     }
-    return LargeVerifier(backend, prompt, context, found.temperature, description)
+    return LargeVerifier(backend, prompt.result(), context, found.temperature, description)
 
 
 def _remove_other_conversions(folder: Path) -> None:
     """Remove conversions of other bases and adapters, 1.5 GB each, before a new one is made."""
     # Only then: two installations with a shared cache would delete each other's files.
-    if folder.parent.is_dir() and not folder.is_dir():
-        for other in folder.parent.iterdir():
-            if _FOLDER.fullmatch(other.name):
-                shutil.rmtree(other, ignore_errors=True)
+    if not folder.is_dir():
+        digest = "[0-9a-f]" * 12
+        for other in folder.parent.glob(f"{digest}-{digest}"):
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def chosen_runtime(device: str, runtime: str | None = None) -> str:
@@ -106,7 +106,7 @@ def chosen_runtime(device: str, runtime: str | None = None) -> str:
     fitting = {"cpu": ("onnx", "openvino", "torch"), "cuda": ("torch",), "mps": ("torch",)}
     if device not in fitting:
         raise ConfigurationError(f"unknown device {device!r}; known are {', '.join(fitting)}")
-    faster = device == "cpu" and find_spec("openvino") is not None
+    faster = device == "cpu" and uses_openvino()
     chosen = runtime or ("openvino" if faster else fitting[device][0])
     if chosen not in fitting[device]:
         known = ", ".join(fitting[device])

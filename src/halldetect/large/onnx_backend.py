@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,8 @@ _RUN_TOKENS = 512
 _KEPT_PASSAGES = 4
 
 
-class OnnxState(NamedTuple):
-    """Keys and values of every layer after a passage, and its length."""
-
-    past: dict[str, NDArray[np.float32]]
-    length: int
+# Keys and values of every layer after a passage, by their input.
+State = dict[str, NDArray[np.float32]]
 
 
 class _OpenVinoSession:
@@ -86,18 +83,16 @@ class OnnxBackend:
         self._past = [f"past.{side}" for side in sides]
         self._present = [f"present.{side}" for side in sides]
         self._kept_tokens = kept_tokens
-        self._states: OrderedDict[Tokens, OnnxState] = OrderedDict()
+        self._states: OrderedDict[Tokens, State] = OrderedDict()
         name = "onnxruntime" if library == "onnx" else library
         self.runtime = f"{name} {version(name)} on cpu, weights {ROUNDING}"
         threads = threads or physical_cores()
         try:
-            self._session: Any = (
-                _OpenVinoSession(file, threads)
-                if library == "openvino"
-                else runtime().InferenceSession(
-                    str(file), session_options(threads), providers=["CPUExecutionProvider"]
-                )
-            )
+            if library == "openvino":
+                self._session: Any = _OpenVinoSession(file, threads)
+            else:
+                device, options = ["CPUExecutionProvider"], session_options(threads)
+                self._session = runtime().InferenceSession(str(file), options, providers=device)
         except Exception as error:  # the errors of both libraries share no base class
             raise ModelError(
                 f"large: {name} cannot load {file}: {one_line(error)}; if it is damaged, "
@@ -113,7 +108,7 @@ class OnnxBackend:
             found.append(np.array(logits, np.float32).reshape(-1, 3))
         return found
 
-    def _state(self, passage: Tokens) -> OnnxState:
+    def _state(self, passage: Tokens) -> State:
         if passage in self._states:
             self._states.move_to_end(passage)
             return self._states[passage]
@@ -126,21 +121,20 @@ class OnnxBackend:
         state = self._states[passage] = self._read(passage)
         return state
 
-    def _read(self, passage: Tokens) -> OnnxState:
-        state = OnnxState(dict.fromkeys(self._past, self._empty), 0)
+    def _read(self, passage: Tokens) -> State:
+        state = dict.fromkeys(self._past, self._empty)
         for start in range(0, len(passage), _RUN_TOKENS):
-            part = passage[start : start + _RUN_TOKENS]
-            values = self._run(self._present, part, state)
-            state = OnnxState(dict(zip(self._past, values, strict=True)), start + len(part))
+            values = self._run(self._present, passage[start : start + _RUN_TOKENS], state)
+            state = dict(zip(self._past, values, strict=True))
         return state
 
-    def _run(self, wanted: list[str], tokens: Tokens, state: OnnxState) -> list[Any]:
-        total = state.length + len(tokens)
+    def _run(self, wanted: list[str], tokens: Tokens, state: State) -> list[Any]:
+        total = state[self._past[0]].shape[2] + len(tokens)
         feeds = {
             "embeddings": self._model.rows("token_embd.weight", tokens)[None],
             "last_place": np.array([total - 1], np.int32),
             "total": np.array([total], np.int32),
-            **state.past,
+            **state,
         }
         try:
             results: list[Any] = self._session.run(wanted, feeds)

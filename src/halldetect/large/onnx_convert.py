@@ -14,14 +14,16 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.errors import MissingExtra, ModelError
-from halldetect.large.adapter import Adapter
+from halldetect.errors import ModelError
+from halldetect.large.adapter import Adapter, read_adapter
+from halldetect.large.answer_prompt import Prompt
 from halldetect.large.shape import MAPS, Shape, head_tensor
 from halldetect.models.download import Progress
 from halldetect.models.gguf import GgufFile
@@ -38,7 +40,7 @@ _OWN = "com.microsoft"  # the domain of onnxruntime's own operators
 
 
 def converted(
-    folder: Path, model: GgufFile, adapter: Adapter, answers: Sequence[int], progress: Progress
+    folder: Path, model: GgufFile, adapter: Path, prompt: Future[Prompt], progress: Progress
 ) -> Path:
     """Return the ONNX file in a folder; create the folder if it is missing or incomplete.
 
@@ -49,31 +51,26 @@ def converted(
     """
     shape = Shape.of(model)
     size = shape.weights + shape.weights // BLOCK * 4
-    if _is_whole(folder):
-        return folder / MODEL
+    file = folder / MODEL
+    if file.is_file():
+        return file
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"waiting for another process that makes {folder}"
         with only_process(folder.with_name(f"{folder.name}.lock"), "large", waiting, progress):
-            if not _is_whole(folder):  # another process may have made it meanwhile
+            if not file.is_file():  # another process may have made it meanwhile
                 what = f"converting the large verifier for onnxruntime, once ({megabytes(size)})"
-                _make(
-                    folder,
-                    size,
-                    _Converter(model, shape, adapter, answers),
-                    lambda layer: progress(layer * size // shape.layers, size, what),
-                )
+                maps, answers = read_adapter(adapter), prompt.result().answers
+                converter = _Converter(model, shape, maps, answers)
+                whole = shape.layers
+                _make(folder, size, converter, lambda at: progress(at * size // whole, size, what))
     except OSError as error:
         needed = f"large: the conversion needs {megabytes(size + SPARE_BYTES)} in {folder.parent}"
         why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or error
         raise ModelError(
             f"{needed}, but cannot write there: {why}; set HALLDETECT_HOME to another folder"
         ) from error
-    return folder / MODEL
-
-
-def _is_whole(folder: Path) -> bool:
-    return (folder / MODEL).is_file() and (folder / WEIGHTS).is_file()
+    return file
 
 
 def _make(folder: Path, size: int, converter: _Converter, progress: Callable[[int], None]) -> None:
@@ -104,10 +101,8 @@ class _Converter:
     def __init__(
         self, model: GgufFile, shape: Shape, adapter: Adapter, answers: Sequence[int]
     ) -> None:
-        try:
-            import onnx.parser
-        except ImportError as error:
-            raise MissingExtra("the verifier large", "large") from error
+        import onnx.parser
+
         self._onnx: Any = onnx
         self._model, self._shape, self._adapter, self._answers = model, shape, adapter, answers
         self._nodes: list[str] = []

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 from halldetect.errors import ModelError, one_line
 from halldetect.protocols import Verifier
 
+# Of drivers of NVIDIA, its boards, WSL and AMD. Without one, the slow import of torch is left out.
+_GPU_FILES = ("/dev/nvidiactl", "/dev/nvmap", "/dev/dxg", "/dev/kfd")
+
 
 def torch_device(wanted: str) -> str:
     """Return a device; "auto" is CUDA or the CPU. Raises ModelError if torch does not find it."""
-    if wanted == "cpu":
-        return wanted
+    no_gpu = sys.platform == "linux" and not any(Path(file).exists() for file in _GPU_FILES)
+    if wanted == "cpu" or (wanted == "auto" and no_gpu):
+        return "cpu"
     found = {"cuda": False, "mps": False}
     if find_spec("torch") is not None:
         import torch

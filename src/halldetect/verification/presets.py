@@ -12,6 +12,7 @@ it was trained on.
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
@@ -119,11 +120,16 @@ def describe_verifier(name: str | None) -> str:
     return table["hf:NAME"] if name.startswith(HUB) else table.get(name, table["FOLDER"])
 
 
+def uses_openvino() -> bool:
+    """Return True if OpenVINO is installed, except on ARM: there it unpacks `large` to 13 GB."""
+    return platform.machine() in ("x86_64", "AMD64") and find_spec("openvino") is not None
+
+
 def memory_needed(name: str | None) -> int:
     """Return the memory in bytes that this verifier needs on a CPU; 0 for small ones."""
     if name not in (LARGE, CASCADE):
         return 0
-    return _OPENVINO_MEMORY if find_spec("openvino") else _LARGE_MEMORY
+    return _OPENVINO_MEMORY if uses_openvino() else _LARGE_MEMORY
 
 
 # FactCG-DeBERTa was trained to complete exactly these words of its authors.

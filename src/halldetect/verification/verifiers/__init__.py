@@ -23,7 +23,7 @@ from halldetect.verification.presets import (
 )
 
 _loaded: dict[tuple[str, int | None, str], Verifier] = {}
-_lock = Lock()
+_locks: dict[tuple[str, int | None, str], Lock] = {}
 
 
 def load_verifier(
@@ -58,7 +58,7 @@ def load_verifier(
 
     named = name in (DEFAULT, LARGE, *PRESETS) or name.startswith(HUB)
     key = (name if named else str(Path(name).expanduser().resolve()), threads, device)
-    with _lock:
+    with _locks.setdefault(key, Lock()):  # two models may be loaded at the same time
         if key not in _loaded:
             _loaded[key] = _load(name, named, threads, device, advance)
         return _loaded[key]
@@ -88,7 +88,7 @@ def _load_large(threads: int | None, device: str, progress: Progress) -> Verifie
     from halldetect import models
     from halldetect.large.load import load_large
 
-    if find_spec("tokenizers") is None:
+    if not all(map(find_spec, ("onnx", "safetensors", "tokenizers"))):
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
     base = models.find(LARGE_BASE)
     if not models.location(base).is_file():  # an existing file may still be corrupt

@@ -92,7 +92,6 @@ class OnnxVerifier(Classifier):
     @cached_property
     def description(self) -> dict[str, Any]:
         """Return the facts for the report; see `protocols`."""
-        onnxruntime = runtime()
         digests = self._digests or file_digests(self._file.parent)
         # Files such as model.onnx.data and model.onnx.npz hold the weights.
         beside = sorted(
@@ -110,7 +109,7 @@ class OnnxVerifier(Classifier):
             "languages": self._config.get("languages"),
             "calibration": self._config.get("calibration"),
             "operating_points": self._config.get("operating_points"),
-            "runtime": f"onnxruntime {onnxruntime.__version__}",
+            "runtime": f"onnxruntime {runtime().__version__}",
         }
 
     def unknown_words(self, text: str) -> list[str]:
@@ -188,8 +187,9 @@ def session_options(threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # with inputs of any length it would only keep memory
-    # Stop waiting threads from occupying a processor between runs.
+    # Stop waiting threads from occupying a processor, between runs and within one.
     options.add_session_config_entry("session.force_spinning_stop", "1")
+    options.add_session_config_entry("session.intra_op.spin_duration_us", "20")
     return options
 
 
