@@ -94,20 +94,22 @@ def mark_wrong_words(
 
 
 def _wrong(report: ClaimReport, known: frozenset[str]) -> Iterator[WrongWords]:
-    error = report.error
-    if error is not None and (said := error.claim_words):
-        same = [item for item in report.wrong if said in item.words or item.words in said]
-        if not same:
+    error, found = report.error, report.wrong
+    said = "" if error is None else error.claim_words
+    if error is not None and error.kind is not ErrorKind.INVENTED:
+        same = [item for item in found if said in item.words or item.words in said]
+        if said and not same:
             yield WrongWords(error.kind, said, error.source_words)
-        for item in report.wrong:
+        for item in found:
             more = error.source_words if item in same[:1] else ""
             yield replace(item, source_words=item.source_words or more)
-    elif report.wrong:
-        yield from report.wrong
-    else:
-        for words in new_words(report.text, known):
-            number = words.replace(",", "").isdigit()
-            yield WrongWords(ErrorKind.NUMBER if number else ErrorKind.INVENTED, words)
+        return
+    yield from found
+    if said or not found:  # an error quotes only the first of the invented words
+        for words in new_words(report.text, known) or [said]:
+            if words and words not in [item.words for item in found]:
+                number = words.replace(",", "").isdigit()
+                yield WrongWords(ErrorKind.NUMBER if number else ErrorKind.INVENTED, words)
 
 
 def new_words(claim: str, known: frozenset[str]) -> list[str]:
@@ -163,7 +165,8 @@ def find_words(
             if found:
                 word = min(found, key=lambda item: len(item.words))
                 marked = (located(word, claims[at], report.response),)
-                claims[at] = replace(claims[at], wrong=marked)
+                marked_claim = replace(claims[at], wrong=marked)
+                claims[at] = marked_claim.labelled(report.provenance.configuration)
         results.append(replace(report, claims=tuple(claims)))
     return results
 

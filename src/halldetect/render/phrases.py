@@ -63,9 +63,10 @@ def explanations(claim: ClaimReport) -> list[str]:
     if claim.read_as is not None:
         lines.append(f"Read as “{one_line(claim.read_as)}”")
     named = ""
-    if claim.error is not None:
-        named = claim.error.claim_words
-        lines.append(wrong_line(WrongWords(claim.error.kind, named, claim.error.source_words)))
+    if (error := claim.error) is not None:
+        named = error.claim_words
+        words = WrongWords(error.kind, named, error.source_words, label=error.label)
+        lines.append(wrong_line(words))
     for wrong in claim.wrong:
         if not named or not (wrong.words in named or named in wrong.words):
             lines.append(wrong_line(wrong))
@@ -83,7 +84,8 @@ def wrong_line(wrong: WrongWords, *, named: bool = True) -> str:
     said, instead = one_line(wrong.words), one_line(wrong.source_words)
     words = f"“{said}”, " if said else "nothing, "
     beside = f"in the source “{instead}”" if instead else "not in the source"
-    return f"{wrong.kind.capitalize()}: {words if named else ''}{beside}"
+    kind = wrong.kind.capitalize() if wrong.label is None else wrong.label
+    return f"{one_line(kind)}: {words if named else ''}{beside}"
 
 
 def document_name(report: Report, document: int) -> str:

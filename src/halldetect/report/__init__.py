@@ -83,11 +83,15 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """The kind of error in a failing claim, and the words of both sides; empty if one has none."""
+    """The kind of error in a failing claim, and the words of both sides; empty if one has none.
+
+    `label` is the caller's own for the kind, if the configuration has one.
+    """
 
     kind: ErrorKind
     claim_words: str
     source_words: str
+    label: str | None = field(default=None, metadata=OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +99,14 @@ class WrongWords:
     """Words of a claim that the source does not bear out, and what it has instead.
 
     `kind` is mostly a value of `ErrorKind`; `span` is their place in the response, if known.
+    `label` is that of `ErrorReport`.
     """
 
     kind: str
     words: str
     source_words: str = ""
     span: Span | None = None
+    label: str | None = field(default=None, metadata=OPTIONAL)
 
 
 class QuotationState(StrEnum):
@@ -204,6 +210,15 @@ class ClaimReport:
         """Return the passages of the proof, one for each document."""
         return () if self.proof is None else (self.proof, *self.proof.others)
 
+    def labelled(self, configuration: Mapping[str, Any]) -> ClaimReport:
+        """Return the claim with the labels of a configuration for its kinds of error."""
+        labels = configuration.get("error_types")
+        if not labels:
+            return self
+        error = self.error and replace(self.error, label=labels.get(self.error.kind))
+        wrong = tuple(replace(item, label=labels.get(item.kind)) for item in self.wrong)
+        return replace(self, error=error, wrong=wrong)
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -304,15 +319,6 @@ class Report:
         if claim.status is Status.SUPPORTED:
             return True
         return claim.support is not None and rounded(1.0 - claim.support) < self.threshold
-
-    def relabelled(self, labels: Mapping[str, str]) -> Report:
-        """Return the report with other names for kinds of wrong words: `{"number": "FIGURE"}`."""
-
-        claims = []
-        for claim in self.claims:
-            found = (replace(item, kind=labels.get(item.kind, item.kind)) for item in claim.wrong)
-            claims.append(replace(claim, wrong=tuple(found)))
-        return replace(self, claims=tuple(claims))
 
     def document_name(self, document: int) -> str:
         """Return the name of a document by its index: the given one, else its number."""
