@@ -108,8 +108,7 @@ def _wrong(report: ClaimReport, known: frozenset[str]) -> Iterator[WrongWords]:
     if said or not found:  # an error quotes only the first of the invented words
         for words in new_words(report.text, known) or [said]:
             if words and words not in [item.words for item in found]:
-                number = words.replace(",", "").isdigit()
-                yield WrongWords(ErrorKind.NUMBER if number else ErrorKind.INVENTED, words)
+                yield WrongWords(ErrorKind.INVENTED, words)
 
 
 def new_words(claim: str, known: frozenset[str]) -> list[str]:

@@ -83,15 +83,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """The kind of error in a failing claim, and the words of both sides; empty if one has none.
-
-    `label` is the caller's own for the kind, if the configuration has one.
-    """
+    """The kind of error in a failing claim, and the words of both sides; empty if one has none."""
 
     kind: ErrorKind
     claim_words: str
     source_words: str
-    label: str | None = field(default=None, metadata=OPTIONAL)
+    label: str | None = field(default=None, metadata=OPTIONAL)  # of the kind, in `error_types`
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +96,13 @@ class WrongWords:
     """Words of a claim that the source does not bear out, and what it has instead.
 
     `kind` is mostly a value of `ErrorKind`; `span` is their place in the response, if known.
-    `label` is that of `ErrorReport`.
     """
 
     kind: str
     words: str
     source_words: str = ""
     span: Span | None = None
-    label: str | None = field(default=None, metadata=OPTIONAL)
+    label: str | None = field(default=None, metadata=OPTIONAL)  # as in ErrorReport
 
 
 class QuotationState(StrEnum):
@@ -212,9 +208,7 @@ class ClaimReport:
 
     def labelled(self, configuration: Mapping[str, Any]) -> ClaimReport:
         """Return the claim with the labels of a configuration for its kinds of error."""
-        labels = configuration.get("error_types")
-        if not labels:
-            return self
+        labels = configuration.get("error_types") or {}
         error = self.error and replace(self.error, label=labels.get(self.error.kind))
         wrong = tuple(replace(item, label=labels.get(item.kind)) for item in self.wrong)
         return replace(self, error=error, wrong=wrong)
