@@ -96,19 +96,19 @@ def mark_wrong_words(
 def _wrong(report: ClaimReport, known: frozenset[str]) -> Iterator[WrongWords]:
     error, found = report.error, report.wrong
     said = "" if error is None else error.claim_words
-    if error is not None and error.kind is not ErrorKind.INVENTED:
+    if error is not None and said and error.kind is not ErrorKind.INVENTED:
         same = [item for item in found if said in item.words or item.words in said]
-        if said and not same:
+        if not same:
             yield WrongWords(error.kind, said, error.source_words)
         for item in found:
             more = error.source_words if item in same[:1] else ""
             yield replace(item, source_words=item.source_words or more)
         return
     yield from found
-    if said or not found:  # an error quotes only the first of the invented words
-        for words in new_words(report.text, known) or [said]:
-            if words and words not in [item.words for item in found]:
-                yield WrongWords(ErrorKind.INVENTED, words)
+    if not any(said in item.words for item in found):
+        # The error has only the first of the new words.
+        runs = new_words(report.text, known) or [said]
+        yield from (WrongWords(ErrorKind.INVENTED, words) for words in runs if words)
 
 
 def new_words(claim: str, known: frozenset[str]) -> list[str]:
