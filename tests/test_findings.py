@@ -291,13 +291,14 @@ def test_a_rule_of_the_caller_flags_a_claim() -> None:
     def slang(claim: ClaimReport, documents: Sequence[str]) -> Iterator[WrongWords]:
         assert documents == ["The mill closed."]
         if "gonna" in claim.text:
-            yield WrongWords("slang", "gonna", "going to")
+            yield WrongWords("slang", "gonna", "going to", label="STYLE-1")
 
     detector = Detector(verifier=Scripted(lambda _: 0.99), rules=[slang])
     report = detector.check("The mill closed.", "It was gonna close. It did close.")
     assert [claim.failing for claim in report.claims] == [True, False]
     (word,) = report.claims[0].wrong
     assert (word.kind, word.span and word.span.cut(report.response)) == ("slang", "gonna")
+    assert word.label == "STYLE-1"
 
 
 def test_a_rule_that_fails_leaves_a_note() -> None:

@@ -1,8 +1,8 @@
 """Wrong words of claims: their places, what they do to the support, and those of failing claims.
 
-The words come from the rules for numbers and error kinds. Without them, they are the runs of words
-that the source never uses. `find_words` asks the verifier for them, leaving out one phrase at a
-time: the shortest phrase without which a claim is supported is wrong.
+The words come from the rules for numbers and error kinds. Without them, and of an invented detail,
+they are the runs of words that the source never uses. `find_words` asks the verifier for them,
+leaving out one phrase at a time: the shortest one without which a claim is supported is wrong.
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ class ClaimReport:
         """Return the claim with the labels of a configuration for its kinds of error."""
         labels = configuration.get("error_types") or {}
         error = self.error and replace(self.error, label=labels.get(self.error.kind))
-        wrong = tuple(replace(item, label=labels.get(item.kind)) for item in self.wrong)
+        wrong = tuple(replace(item, label=labels.get(item.kind, item.label)) for item in self.wrong)
         return replace(self, error=error, wrong=wrong)
 
 
