@@ -31,7 +31,7 @@ def test_flags_are_unique_and_parse_their_defaults() -> None:
     assert len(set(flags)) == len(flags)
     shown = {option.name: option.default_text for option in options()}
     assert {name for name, text in shown.items() if text is None} == {
-        *("verifier", "fallback", "threads", "knowledge", "extractor", "paper")
+        *("verifier", "fallback", "threads", "knowledge", "extractor", "paper", "error_types")
     }
     for option in options():
         if option.default_text is not None:
@@ -44,6 +44,12 @@ def test_flags_are_unique_and_parse_their_defaults() -> None:
         ("threshold", "0.3", 0.3),
         ("threshold", "recall", "recall"),
         ("threads", "4", 4),
+        ("error_types", "number=E1", {"number": "E1"}),
+        (
+            "error_types",
+            "number = E1, wrong figure,role swapped=E2",
+            {"number": "E1, wrong figure", "role swapped": "E2"},
+        ),
     ],
 )
 def test_texts_are_parsed(name: str, text: str, value: object) -> None:
@@ -83,6 +89,12 @@ WHOLE = "must be a whole number from 1 up"
         ({"threads": 1.5}, f"threads {WHOLE}, not 1.5"),
         ({"max_source": 0}, f"max_source {WHOLE}"),
         ({"max_response": True}, f"max_response {WHOLE}"),
+        ({"error_types": {"colour": "E1"}}, "labels to number, date, .*: not 'E1' to 'colour'"),
+        ({"error_types": {"number": " "}}, "not ' ' to 'number'"),
+        ({"error_types": {"number": 7}}, "not 7 to 'number'"),
+        ({"error_types": {None: "E1"}}, "not 'E1' to None"),
+        ({"error_types": ["number"]}, r"not None to \['number'\]"),
+        ({"error_types": OPTIONS["error_types"].parse("")}, "not '' to ''"),
         ({"extractor": "gguf"}, "an extractor is used by the paper's method only: add --paper"),
     ],
 )
@@ -106,9 +118,13 @@ def test_paper_sets_its_models_and_leaves_the_rest() -> None:
 
 
 def test_dict_comes_back_equal() -> None:
-    config = Configuration(threshold="recall", seed=4, verifier="v", threads=2, max_source=9)
+    config = Configuration(
+        threshold="recall", verifier="v", threads=2, max_source=9, error_types={"number": "E1"}
+    )
     assert list(config.to_dict()) == NAMES
     assert Configuration.from_dict(config.to_dict()) == config
+    assert hash(Configuration.from_dict(config.to_dict())) == hash(config)
+    assert config.replaced(error_types={}) == config.replaced(error_types=None) != config
     assert Configuration(threshold=1).to_dict()["threshold"] == 1.0
 
 

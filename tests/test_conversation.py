@@ -509,7 +509,7 @@ def test_suite_is_complete() -> None:
 def test_tool_results_are_read_once_for_all_turns() -> None:
     kept = [
         read.__wrapped__
-        for read in (sources.read_source, overlap.content_words, quantities._quantities)
+        for read in (sources.read_source, overlap.content_words, quantities.read_quantities)
     ]
     for cache in kept:
         cache.cache_clear()

@@ -291,15 +291,14 @@ def test_a_rule_of_the_caller_flags_a_claim() -> None:
     def slang(claim: ClaimReport, documents: Sequence[str]) -> Iterator[WrongWords]:
         assert documents == ["The mill closed."]
         if "gonna" in claim.text:
-            yield WrongWords("slang", "gonna", "going to")
+            yield WrongWords("slang", "gonna", "going to", label="STYLE-1")
 
     detector = Detector(verifier=Scripted(lambda _: 0.99), rules=[slang])
     report = detector.check("The mill closed.", "It was gonna close. It did close.")
     assert [claim.failing for claim in report.claims] == [True, False]
     (word,) = report.claims[0].wrong
     assert (word.kind, word.span and word.span.cut(report.response)) == ("slang", "gonna")
-    assert report.relabelled({"slang": "STYLE-1"}).claims[0].wrong[0].kind == "STYLE-1"
-    assert report.relabelled({}) == report
+    assert word.label == "STYLE-1"
 
 
 def test_a_rule_that_fails_leaves_a_note() -> None:
@@ -395,6 +394,67 @@ def test_hostile_words_are_escaped() -> None:
     assert "\u202e" not in page
     assert terminal(report, color=True)
     assert json.loads(sarif(report, "answer.txt"))
+
+
+HOSTILE = '<b>E1</b> [a](b)\x1b[31m"\u202e\n'
+
+
+def test_labels_of_the_caller_are_shown_in_every_view() -> None:
+    types = {"number": HOSTILE, "negation": "E2"}
+    verifier = Scripted(lambda _: 0.9)
+    events: list[Any] = []
+    source, response = "Children under eight pay.", "Those under eighty pay. They pay."
+    detector = Detector(verifier=verifier, error_types=types)
+    (report,) = detector.check_many([(source, response)], observe=events.append)
+    (word,) = report.claims[0].wrong
+    assert (word.kind, word.label) == ("number", HOSTILE)
+    assert report.claims[0].error is not None
+    assert report.claims[0].error.label == HOSTILE
+    assert report.claims[1].wrong == ()
+    assert events[-2].claim == report.claims[0]
+    assert Report.from_json(report.to_json()) == report
+    again = Detector.from_provenance(report, verifier=verifier)
+    assert again.check(source, response).claims == report.claims
+    result = json.loads(sarif(report, "answer.txt"))["runs"][0]["results"][0]
+    assert result["properties"]["wrong"][0]["label"] == HOSTILE
+    shown = [terminal(report, color=True), markdown(report), html(report)]
+    assert all("E1" in view and "Number:" not in view for view in shown)
+    assert not any("\u202e" in view for view in shown)
+    assert not any("<b>" in view for view in shown[1:])
+    assert not any("\x1b" in view for view in shown[1:])
+
+
+def test_a_kind_without_a_label_keeps_its_name() -> None:
+    report = check(
+        "Children under eight pay.", "Those under eighty pay.", error_types={"date": "D"}
+    )
+    assert report.claims[0].wrong[0].label is None
+    assert "Number: “eighty”" in markdown(report)
+    assert '"label"' not in report.to_json()
+
+
+def test_words_by_removal_and_tool_calls_have_labels() -> None:
+    verifier = Scripted(lambda text: 0.1 if "fire" in text else 0.9)
+    detector = Detector(verifier=verifier, error_types={"invented detail": "E7"})
+    report = detector.check(MILL, "By the river, the mill closed in May after a fire.", words=True)
+    assert [(word.words, word.label) for word in report.claims[0].wrong] == [("after a fire", "E7")]
+    call = {"id": "1", "function": {"name": "refund", "arguments": '{"order": "A-7715"}'}}
+    messages = [
+        {"role": "user", "content": "Refund my order."},
+        {"role": "assistant", "content": None, "tool_calls": [{**call, "type": "function"}]},
+    ]
+    (turn,) = detector.check_conversation(messages).turns
+    assert [claim.error and claim.error.label for claim in turn.report.claims] == ["E7"]
+
+
+def test_every_new_word_of_an_invented_claim_is_marked() -> None:
+    text = "A famous baker named Olga Petersen later bought seven ruined castles near Lisbon."
+    report = check(MILL, text, support=0.1)
+    assert report.claims[0].error is not None
+    assert report.claims[0].error.kind == "invented detail"
+    number, run = report.claims[0].wrong
+    assert (number.kind, number.words) == ("number", "seven")
+    assert run.words == text.removeprefix("A ").removesuffix(".")
 
 
 def test_the_command_line_searches_words(capsys: pytest.CaptureFixture[str]) -> None:

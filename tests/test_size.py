@@ -13,16 +13,16 @@ from tests.support.paths import ROOT
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (24720, 20000),
-    "core": (12460, 10000),
+    "halldetect": (24730, 20000),
+    "core": (12470, 10000),
     "halldetect_serve": (4500, 4500),
     "halldetect_serve JavaScript": (1510, 1600),
     "halldetect_bench": (5860, 8500),
-    "training and benchmarks": (11980, 12000),
+    "training and benchmarks": (11990, 12000),
     "Python files in src": (234, 240),
     "modules in the package root": (12, 12),
     "halldetect.agents": (880, None),
-    "halldetect.batch": (2270, None),
+    "halldetect.batch": (2260, None),
     "halldetect.cli": (2470, None),
     "halldetect.explanation": (560, None),
     "halldetect.integrations": (1160, None),
@@ -36,7 +36,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.stream": (230, None),
     "halldetect.verification": (1960, None),
     "halldetect.findings": (850, None),
-    "halldetect.facts": (970, None),
+    "halldetect.facts": (960, None),
     "halldetect.paper": (800, None),
 }
 # Parts that have no ceiling.

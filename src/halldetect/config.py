@@ -6,12 +6,14 @@ option (see `Option`). A new option needs a field here and the same name in `Set
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, TypedDict, Unpack
 
 from halldetect.errors import ConfigurationError, name_advice
+from halldetect.report import ErrorKind
 from halldetect.scoring import OPERATING_POINTS
 from halldetect.verification.cut import SUFFIX
 from halldetect.verification.presets import DEFAULT
@@ -52,9 +54,11 @@ class Option:
         return None if self.default is None or self.flag is None else str(self.default)
 
 
-def _option(default: Any, help: str, metavar: str | None = None, **about: Any) -> Any:
+def _option(
+    default: Any, help: str, metavar: str | None = None, hash: bool | None = None, **about: Any
+) -> Any:
     """Declare a field of `Configuration`; the arguments are those of `Option`."""
-    return field(default=default, metadata={"help": help, "metavar": metavar, **about})
+    return field(default=default, hash=hash, metadata={"help": help, "metavar": metavar, **about})
 
 
 def parse_threshold(text: str) -> float | str:
@@ -65,6 +69,12 @@ def parse_threshold(text: str) -> float | str:
         return float(text)
     except ValueError:
         raise ValueError(f"{text!r} is not {_A_THRESHOLD}") from None
+
+
+def parse_error_types(text: str) -> dict[str, str]:
+    """Return the labels of "number=E1,date=E2" by kind of error."""
+    pairs = (part.partition("=") for part in re.split(",(?=[^,=]*=)", text))
+    return {kind.strip(): label.strip() for kind, _, label in pairs}
 
 
 class Settings(TypedDict, total=False):
@@ -78,6 +88,7 @@ class Settings(TypedDict, total=False):
     max_source: int
     max_response: int
     on_unchecked: str
+    error_types: Mapping[str, str] | None
 
 
 class Overrides(Settings, total=False):
@@ -133,6 +144,13 @@ class Configuration:
         "if a part that may assert something was not judged: report it, or fail as uncheckable",
         choices=ON_UNCHECKED,
     )
+    error_types: Mapping[str, str] | None = _option(
+        None,
+        "your labels for kinds of error (docs/claims.md): number=LABEL,date=LABEL",
+        "KIND=LABEL,...",
+        parse=parse_error_types,
+        hash=False,
+    )
     paper: bool = _option(False, "use the paper's method")
     extractor: str | None = _option(
         None,
@@ -147,6 +165,7 @@ class Configuration:
             value = getattr(self, name)
             if value not in known:
                 raise ConfigurationError(f"unknown {name} {value!r}: use one of {', '.join(known)}")
+        self._check_error_types()
         if not _is_whole(self.seed) or not 0 <= self.seed < 2**32:
             raise ConfigurationError(f"seed must be a whole number below 2^32, not {self.seed}")
         for name in ("threads", "max_source", "max_response"):
@@ -155,6 +174,15 @@ class Configuration:
                 raise ConfigurationError(f"{name} must be a whole number from 1 up, not {value}")
         if self.extractor is not None and not self.paper:
             raise ConfigurationError("an extractor is used by the paper's method only: add --paper")
+
+    def _check_error_types(self) -> None:
+        given: Any = {} if self.error_types is None else self.error_types
+        for kind, label in given.items() if isinstance(given, Mapping) else [(given, None)]:
+            if kind not in [*ErrorKind] or not isinstance(label, str) or not label.strip():
+                raise ConfigurationError(
+                    f"error_types gives labels to {', '.join(ErrorKind)}: not {label!r} to {kind!r}"
+                )
+        object.__setattr__(self, "error_types", dict(given) or None)
 
     def _check_threshold(self) -> None:
         if isinstance(self.threshold, str):

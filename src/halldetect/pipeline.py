@@ -62,6 +62,9 @@ def finish(
         found = replace(found, notes=(*found.notes, *used.notes))
         made_by = used.threshold, used.verifier, used.calibration, used.knowledge
         reports.append(conclude(found, config, *made_by))
+        if observe is not None:
+            for at, claim in enumerate(reports[-1].claims):
+                observe(ClaimSettled(item.index, at, claim))
     return reports
 
 
@@ -94,9 +97,7 @@ def _judged(
         if used is not None and places:
             items = [todo[at] for at in places]
             known = [outcomes[at][0] for at in places]
-            for at, found in zip(
-                places, _explained(items, known, used, progress, observe), strict=True
-            ):
+            for at, found in zip(places, _explained(items, known, used, progress), strict=True):
                 outcomes[at] = found, used
     return outcomes
 
@@ -148,7 +149,9 @@ def _judge(
     def settled(task: int, place: int, judged: Judgement) -> None:
         if observe is not None:
             at = list(readable[task])[place]
-            observe(_event(todo[task], at, _scored(started[task], at, judged, models)))
+            report = _scored(started[task], at, judged, models)
+            report = quoting(report, todo[task].pair.documents)
+            observe(ClaimSettled(todo[task].index, at, report))
 
     judge = partial(
         verify, models.verifier, enough=models.calibration.is_enough, progress=_advance(progress)
@@ -200,7 +203,6 @@ def _explained(
     known: Sequence[Findings],
     models: Models,
     progress: Progress | None,
-    observe: Observe | None,
 ) -> list[Findings]:
     """Explain failing claims, check citations and look for the shortest passages."""
     findings = [
@@ -231,10 +233,6 @@ def _explained(
     ]
     for phase, failure, step in steps:
         findings = _add(findings, phase, failure, partial(step, progress=_advance(progress, phase)))
-    if observe is not None:
-        for item, found in zip(items, findings, strict=True):
-            for at, report in enumerate(found.reports):
-                observe(_event(item, at, report))
     return findings
 
 
@@ -256,10 +254,6 @@ def _add(
     pairs = zip(findings, found, strict=True)
     new = [after.answers[len(before.answers) :] for before, after in pairs]
     return _timed(phase, started, found, new)
-
-
-def _event(item: Prepared, at: int, report: ClaimReport) -> ClaimSettled:
-    return ClaimSettled(item.index, at, quoting(report, item.pair.documents))
 
 
 def judge_statements(

@@ -49,7 +49,7 @@ def test_paper_is_the_same_everywhere(command: str) -> None:
 
 def test_the_service_checks_with_the_same_configuration() -> None:
     pytest.importorskip("sqlalchemy")
-    for arguments in ([], ["--paper"], ["--threshold", "0.25"]):
+    for arguments in ([], ["--paper"], ["--threshold", "0.25"], ["--error-types", "date=E1"]):
         given = parsed("serve", *arguments)
         assert settings_for(given).checks.configuration == configuration_for(given)
 
@@ -59,6 +59,7 @@ def test_every_option_reaches_the_configuration(option: Option) -> None:
     if option.flag is None or option.name == "extractor":  # only with --paper
         return
     values = {"device": "cpu", "threshold": "0.25", "on_unchecked": "fail"}
+    values |= {"error_types": "number=E1, wrong figure,role swapped=E2"}
     text = values.get(option.name, "7")
     for command in ("check", "demo", "batch", "serve"):
         found = configuration_for(parsed(command, option.flag, text))

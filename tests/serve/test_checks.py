@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,7 +17,13 @@ from halldetect.errors import ServiceError
 from halldetect.render import json_schema
 from halldetect_serve.context import resolve_options
 from halldetect_serve.schemas import CheckOptions
-from halldetect_serve.settings import EMBEDDED, CheckSettings
+from halldetect_serve.settings import (
+    EMBEDDED,
+    CheckSettings,
+    Limits,
+    ServiceSettings,
+    StorageSettings,
+)
 from tests.support.api_requests import (
     ASKED,
     RESPONSE,
@@ -29,6 +36,7 @@ from tests.support.api_requests import (
     untimed,
 )
 from tests.support.fake_service import ObedientVerifier
+from tests.support.running import http_front
 
 
 @pytest.mark.parametrize(
@@ -215,6 +223,21 @@ def test_request_overrides_service() -> None:
     with pytest.raises(ServiceError, match=r"GET /v1/models") as caught:
         resolve(verifier="hf:a/b")
     assert caught.value.code == "unknown_model"
+
+
+def test_labels_of_error_types_reach_report_and_views(tmp_path: Path) -> None:
+    checks = CheckSettings(Configuration(error_types={"date": "E2 <b>wrong date"}))
+    settings = ServiceSettings(
+        StorageSettings(f"sqlite:///{tmp_path / 'serve.db'}"), checks=checks, limits=Limits(rate=0)
+    )
+    # A threshold of its own needs a detector of its own, found by its configuration.
+    asked = {"source": SOURCE, "response": "The bridge opened in 1923.", "threshold": 0.4}
+    with http_front(settings) as service, service.client() as client:
+        body = client.post("/v1/check", json={**asked, "include": ["view", "html"]}).json()
+    (claim,) = body["report"]["claims"]
+    assert (claim["error"]["kind"], claim["error"]["label"]) == ("date", "E2 <b>wrong date")
+    assert "E2 <b>wrong date: “1923”" in json.dumps(body["view"], ensure_ascii=False)
+    assert "E2 &lt;b&gt;wrong date: “1923”" in body["html"]
 
 
 WRONG = "The bridge opened in 1923. Six lanes cross it. Zebras sing."

@@ -328,7 +328,8 @@ def _as_given(document: Document, corrections: Sequence[Sequence[str]]) -> Docum
 
 def settle(turn: Turn, report: Report) -> TurnReport:
     """Return the report of a turn with the findings of the rules."""
-    claims = (*(_settled(turn.before, report, claim) for claim in report.claims), *turn.values)
+    values = (value.labelled(report.provenance.configuration) for value in turn.values)
+    claims = (*(_settled(turn.before, report, claim) for claim in report.claims), *values)
     notes = report.provenance.notes + tuple(f"not read: {item}" for item in turn.before.unread)
     score, verdict, reason = response_score(claims), report.verdict, report.reason
     if report.claims or (claims and reason in ASSERTS_NOTHING):

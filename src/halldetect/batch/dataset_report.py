@@ -80,8 +80,8 @@ def summarise(results: Iterable[dict[str, Any]], by: Sequence[str] = ()) -> Summ
         for claim in result["report"]["claims"] if result["report"] else ():
             summary.claims[claim["status"]] += 1
             if claim["status"] in (Status.CONTRADICTED, Status.UNSUPPORTED):
-                error = claim.get("error")
-                summary.errors[error["kind"] if error else "not known"] += 1
+                error = claim.get("error") or {"kind": "not known"}
+                summary.errors[error.get("label") or error["kind"]] += 1
         if (score := result["score"]) is not None:
             summary.scores[min(int(score * BINS), BINS - 1)] += 1
             heapq.heappush(heap, (score, -number, result))

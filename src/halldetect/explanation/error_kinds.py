@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from textwrap import shorten
 
 from halldetect.facts.quantities import unknown_numerals
 from halldetect.facts.recogniser import Fact, FactKind, find_facts
@@ -29,7 +30,7 @@ MIN_INVENTED = 0.6
 # A clause represents its sentence if it has this share of the words shared with the claim.
 CLAUSE_SHARE = 0.8
 _CLAUSE_END = re.compile(r"[;:]\s|,\s(?:and|but|though|although|while|so|which|who)\s|\sbut\s")
-_MAX_WORDS = 6
+_MAX_WORDS, _MAX_SHOWN = 6, 90
 # Numbers that are seldom the topic of a sentence.
 _VAGUE = frozenset("1 first second third half quarter".split())
 # In a claim alone, these words are often true: "left no memo".
@@ -196,7 +197,8 @@ def _role(said: _Side, clause: _Side) -> ErrorReport | None:
         if own is None or other is None:
             continue
         if own[0] & other[1] and own[1] & other[0] and not own[0] & other[0]:
-            return ErrorReport(ErrorKind.ROLE, _shortened(said.text), _shortened(clause.text))
+            shown = (shorten(side.text, _MAX_SHOWN, placeholder=" …") for side in (said, clause))
+            return ErrorReport(ErrorKind.ROLE, *shown)
     return None
 
 
@@ -210,8 +212,3 @@ def _parties(text: str, key: str) -> tuple[frozenset[str], frozenset[str]] | Non
     after = frozenset(word.key for word in content[at + 1 : at + 3])
     passive = _PASSIVE.search(text[: content[at].start]) and " by " in text[content[at].end :]
     return (after, before) if passive else (before, after)
-
-
-def _shortened(text: str) -> str:
-    parts = text.split()
-    return " ".join(parts[:14]) + (" …" if len(parts) > 14 else "")

@@ -36,19 +36,17 @@ _ADDABLE = frozenset("time length area mass volume data power energy count".spli
 Step = tuple[str, float, str]
 
 
-def derived(
-    said: Quantity, claim: str, known: Sequence[Quantity], texts: Sequence[str]
-) -> str | None:
+def derived(said: Quantity, claim: str, known: Sequence[Quantity], text: str) -> str | None:
     """Return the step that gives a quantity; None if no single step does.
 
     Args:
         said: The quantity of the claim.
         claim: The claim; "rose by 25 %" can be a change, "25 % of" cannot.
         known: Quantities of the source, the closest to the claim first.
-        texts: The sentences or lists of the source that they are in.
+        text: The part of the source that they are in; it may have lists.
     """
     changes = bool(_RISE.search(claim)), bool(_FALL.search(claim))
-    for kind, value, step in _steps(said, known[:_MOST], texts, changes):
+    for kind, value, step in _steps(said, known[:_MOST], text, changes):
         found = Quantity(kind, value, 0.0, "", "", 0, 0, "")
         if same_kind(said, found) and fits(said, value, exact=said.bound in ("over", "under")):
             return f"{said.shown()} = {step}"
@@ -56,7 +54,7 @@ def derived(
 
 
 def _steps(
-    said: Quantity, known: Sequence[Quantity], texts: Sequence[str], changes: tuple[bool, bool]
+    said: Quantity, known: Sequence[Quantity], text: str, changes: tuple[bool, bool]
 ) -> Iterator[Step]:
     """Yield the kind and value of each result, and the step in words."""
     for item in known:
@@ -66,8 +64,7 @@ def _steps(
     yield from _sums(known)
     for first, second in permutations(known, 2):
         yield from _pair(said, first, second, changes)
-    for text in texts:
-        yield from _lists(said, known, text)
+    yield from _lists(said, known, text)
     for item in (item for item in known if item.kind == "share"):
         yield "share", 1.0 - item.value, f"100 % - {item.shown()}"
 

@@ -115,13 +115,9 @@ class Quantity:
         return re.sub(r"^(?:an?) ", "", " ".join(self.text.split()))
 
 
-def read_quantities(text: str) -> list[Quantity]:
-    """Return the quantities of a text, in order; a date also gives its month and its year."""
-    return [*_quantities(text)]
-
-
 @remembered(4096, longest=1_000)
-def _quantities(text: str) -> tuple[Quantity, ...]:
+def read_quantities(text: str) -> tuple[Quantity, ...]:
+    """Return the quantities of a text, in order; a date also gives its month and its year."""
     every = (quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match))
     found = [item for item in every if (item.kind, item.text.lower()) != ("count", "one")]
     more: list[Quantity] = []

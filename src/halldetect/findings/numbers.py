@@ -186,7 +186,7 @@ class _Source:
             and ((other.kind == "count" and other.value in _TRIVIAL) or occurs(other, self._words))
         ]
         for text, numbers in self._pools(said, content_keys(claim)):
-            step = derived(said, claim, [*others, *numbers], [text])
+            step = derived(said, claim, [*others, *numbers], text)
             if step is not None:
                 return step.partition(" = ")[2]
         return said.text if same else None

@@ -1,8 +1,8 @@
 """Wrong words of claims: their places, what they do to the support, and those of failing claims.
 
-The words come from the rules for numbers and error kinds. Without them, they are the runs of words
-that the source never uses. `find_words` asks the verifier for them, leaving out one phrase at a
-time: the shortest phrase without which a claim is supported is wrong.
+The words come from the rules for numbers and error kinds. Without them, and of an invented detail,
+they are the runs of words that the source never uses. `find_words` asks the verifier for them,
+leaving out one phrase at a time: the shortest one without which a claim is supported is wrong.
 """
 
 from __future__ import annotations
@@ -94,20 +94,21 @@ def mark_wrong_words(
 
 
 def _wrong(report: ClaimReport, known: frozenset[str]) -> Iterator[WrongWords]:
-    error = report.error
-    if error is not None and (said := error.claim_words):
-        same = [item for item in report.wrong if said in item.words or item.words in said]
+    error, found = report.error, report.wrong
+    said = "" if error is None else error.claim_words
+    if error is not None and said and error.kind is not ErrorKind.INVENTED:
+        same = [item for item in found if said in item.words or item.words in said]
         if not same:
             yield WrongWords(error.kind, said, error.source_words)
-        for item in report.wrong:
+        for item in found:
             more = error.source_words if item in same[:1] else ""
             yield replace(item, source_words=item.source_words or more)
-    elif report.wrong:
-        yield from report.wrong
-    else:
-        for words in new_words(report.text, known):
-            number = words.replace(",", "").isdigit()
-            yield WrongWords(ErrorKind.NUMBER if number else ErrorKind.INVENTED, words)
+        return
+    yield from found
+    if not any(said in item.words for item in found):
+        # The error has only the first of the new words.
+        runs = new_words(report.text, known) or [said]
+        yield from (WrongWords(ErrorKind.INVENTED, words) for words in runs if words)
 
 
 def new_words(claim: str, known: frozenset[str]) -> list[str]:
@@ -163,7 +164,8 @@ def find_words(
             if found:
                 word = min(found, key=lambda item: len(item.words))
                 marked = (located(word, claims[at], report.response),)
-                claims[at] = replace(claims[at], wrong=marked)
+                marked_claim = replace(claims[at], wrong=marked)
+                claims[at] = marked_claim.labelled(report.provenance.configuration)
         results.append(replace(report, claims=tuple(claims)))
     return results
 

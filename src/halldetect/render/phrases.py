@@ -62,12 +62,12 @@ def explanations(claim: ClaimReport) -> list[str]:
     lines = [] if claim.span_reason is None else [one_line(claim.span_reason)]
     if claim.read_as is not None:
         lines.append(f"Read as “{one_line(claim.read_as)}”")
-    named = ""
-    if claim.error is not None:
-        named = claim.error.claim_words
-        lines.append(wrong_line(WrongWords(claim.error.kind, named, claim.error.source_words)))
+    said = "" if claim.error is None else claim.error.claim_words
+    if (error := claim.error) is not None:
+        words = WrongWords(error.kind, said, error.source_words, None, error.label)
+        lines.append(wrong_line(words))
     for wrong in claim.wrong:
-        if not named or not (wrong.words in named or named in wrong.words):
+        if not said or not (wrong.words in said or said in wrong.words):
             lines.append(wrong_line(wrong))
     lines += [f"Follows from the source: {one_line(step)}" for step in claim.derived]
     lines += [f"Quotation {one.state}: “{one_line(one.text)}”" for one in claim.quotations]
@@ -83,7 +83,7 @@ def wrong_line(wrong: WrongWords, *, named: bool = True) -> str:
     said, instead = one_line(wrong.words), one_line(wrong.source_words)
     words = f"“{said}”, " if said else "nothing, "
     beside = f"in the source “{instead}”" if instead else "not in the source"
-    return f"{wrong.kind.capitalize()}: {words if named else ''}{beside}"
+    return f"{one_line(wrong.label or wrong.kind.capitalize())}: {words if named else ''}{beside}"
 
 
 def document_name(report: Report, document: int) -> str:

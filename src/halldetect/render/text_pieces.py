@@ -63,7 +63,7 @@ def parts(
     """Yield a text in pieces, cut where a mark begins or ends; a long text in several lists."""
     cuts = [0, *_ends(text, _PART_CHARACTERS if len(text) > _LONG_TEXT else len(text))]
     notes: list[WordMark] = [(Span(0, 0), "")]
-    for span, note in sorted(wrong, key=lambda mark: mark[0].start):
+    for span, note in sorted(wrong, key=lambda mark: (mark[0].start, -mark[0].end)):
         if notes[-1][0].end <= span.start < span.end <= len(text):
             notes.append((span, note))
     starts: dict[int, list[ClaimMark]] = {}

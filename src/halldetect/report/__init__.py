@@ -88,6 +88,7 @@ class ErrorReport:
     kind: ErrorKind
     claim_words: str
     source_words: str
+    label: str | None = field(default=None, metadata=OPTIONAL)  # of the kind, in `error_types`
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class WrongWords:
     words: str
     source_words: str = ""
     span: Span | None = None
+    label: str | None = field(default=None, metadata=OPTIONAL)  # as in ErrorReport
 
 
 class QuotationState(StrEnum):
@@ -204,6 +206,13 @@ class ClaimReport:
         """Return the passages of the proof, one for each document."""
         return () if self.proof is None else (self.proof, *self.proof.others)
 
+    def labelled(self, configuration: Mapping[str, Any]) -> ClaimReport:
+        """Return the claim with the labels of a configuration for its kinds of error."""
+        labels = configuration.get("error_types") or {}
+        error = self.error and replace(self.error, label=labels.get(self.error.kind))
+        wrong = tuple(replace(item, label=labels.get(item.kind, item.label)) for item in self.wrong)
+        return replace(self, error=error, wrong=wrong)
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -304,15 +313,6 @@ class Report:
         if claim.status is Status.SUPPORTED:
             return True
         return claim.support is not None and rounded(1.0 - claim.support) < self.threshold
-
-    def relabelled(self, labels: Mapping[str, str]) -> Report:
-        """Return the report with other names for kinds of wrong words: `{"number": "FIGURE"}`."""
-
-        claims = []
-        for claim in self.claims:
-            found = (replace(item, kind=labels.get(item.kind, item.kind)) for item in claim.wrong)
-            claims.append(replace(claim, wrong=tuple(found)))
-        return replace(self, claims=tuple(claims))
 
     def document_name(self, document: int) -> str:
         """Return the name of a document by its index: the given one, else its number."""

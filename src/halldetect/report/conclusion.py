@@ -48,9 +48,11 @@ def conclude(
     pair = found.pair
     claims: tuple[ClaimReport, ...] = ()
     score = None
+    configuration = config.to_dict()
     if found.problem is None:
         claims = tuple(
-            quoting(claim, pair.documents, probabilities=config.paper) for claim in found.reports
+            quoting(claim, pair.documents, probabilities=config.paper).labelled(configuration)
+            for claim in found.reports
         )
         score = fed_score if config.paper else response_score(claims)
     strict = config.on_unchecked == "fail" and found.problem in (None, *ASSERTS_NOTHING)
@@ -74,7 +76,7 @@ def conclude(
         provenance=Provenance(
             version=__version__,
             verifier=_described(verifier, calibration),
-            configuration=config.to_dict(),
+            configuration=configuration,
             notes=tuple(dict.fromkeys(notes)),
             extractor={} if extractor is None else dict(extractor.description),
         ),
