@@ -289,7 +289,7 @@ class _Reader:
                 lead_unit = number if ends_open else None
                 self._set_lead(depth, LeadIn(strip_end(content), lead_unit))
             elif last and not item:
-                denies = FALSE.search(content.text) is not None and "following" in content.text
+                denies = "following" in content.text and FALSE.search(content.text) is not None
                 self._set_lead(depth, LeadIn(content) if denies else None)
 
     def _is_reference(self, part: TrackedText, content: TrackedText, *, opens_line: bool) -> bool:
