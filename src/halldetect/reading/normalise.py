@@ -104,7 +104,7 @@ def unreadable(text: str) -> str | None:
         return "it has a symbol that may deny it"
     if not any(map(str.isalnum, text)):
         return "it has no letters"
-    if max(map(len, text.split())) <= MAX_WORD:
+    if len(text) <= MAX_WORD or max(map(len, text.split())) <= MAX_WORD:
         return None
     longest = max(_LETTERS.findall(text), key=len, default="")
     return f"it has a word of {len(longest)} letters" if len(longest) > MAX_WORD else None

@@ -113,9 +113,9 @@ def _reading(sentence: str, before: str) -> Reading | None:
     if len(sentence) > MAX_LENGTH or len(before) > MAX_LENGTH:
         return None
     lowered = sentence.lower()
-    if lowered.startswith(_OPEN_STARTS) or any(words in lowered for words in _OPEN_WORDS):
-        if _MEANINGLESS_ALONE.search(sentence):
-            return None if _QUOTED.search(sentence) else Reading(f"{before} {sentence}", False)
+    may_depend = lowered.startswith(_OPEN_STARTS) or any(word in lowered for word in _OPEN_WORDS)
+    if may_depend and _MEANINGLESS_ALONE.search(sentence):
+        return None if _QUOTED.search(sentence) else Reading(f"{before} {sentence}", False)
     match = _pronoun(sentence)
     if match is None or _QUOTED.search(sentence):
         return None

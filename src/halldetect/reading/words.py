@@ -178,13 +178,16 @@ def normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold().replace("’", "'")
 
 
-def words(text: str) -> list[Word]:
+@remembered(256, longest=1_000)
+def words(text: str) -> tuple[Word, ...]:
     """Return the words of a text; "didn't" is "did" and "not", "Ann's" is "Ann" and "'s"."""
-    return [
-        Word(norm, *match.span(), capital)
-        for match in WORD.finditer(text)
-        for norm, capital in forms(match[0])
-    ]
+    return tuple(
+        [
+            Word(norm, *match.span(), capital)
+            for match in WORD.finditer(text)
+            for norm, capital in forms(match[0])
+        ]
+    )
 
 
 @remembered(16_384, longest=40)
