@@ -43,11 +43,7 @@ _NOT_SHOWN = re.compile(
     r"\shidden(?=[\s/>=])|\sstyle\s*=\s*[\"'][^\"']*(?:display\s*:\s*none|visibility\s*:\s*hidden)"
 )
 _UNTRUE = r"(?:false|untrue|incorrect|not true|wrong|inaccurate|myths?|misconceptions?|lies)"
-_UNTRUE_WORDS = (
-    "false", "untrue", "incorrect", "not true", "wrong", "inaccurate", "myth", "misconception",
-    "lies", "hoax",
-)  # fmt: skip
-_UNTRUE_WORD = re.compile("|".join(_UNTRUE_WORDS))
+_UNTRUE_WORD = re.compile(rf"{_UNTRUE}|hoax")
 # "The following statements are false:", "Common myths about the ferry:", "Myth: It is free."
 _DENIAL = re.compile(
     rf"\bfollowing\b[^.]{{0,60}}\b(?:is|are|was|were)\s+(?:all\s+|both\s+)?{_UNTRUE}[\W_]*$"
@@ -139,8 +135,6 @@ def _hidden(text: str, lowered: str) -> Iterator[Span]:
 def _denied(document: Document, lowered: str) -> Iterator[Span]:
     """Yield what a sentence declares false: the rest of its paragraph, or the next one."""
     text, end = document.text, 0
-    if not any(word in lowered for word in _UNTRUE_WORDS):
-        return
     starts = [sentence.start for sentence in document.sentences]
     places = (bisect_right(starts, word.start()) - 1 for word in _UNTRUE_WORD.finditer(lowered))
     for at in dict.fromkeys(at for at in places if at >= 0):

@@ -182,11 +182,9 @@ def normalize(text: str) -> str:
 def words(text: str) -> tuple[Word, ...]:
     """Return the words of a text; "didn't" is "did" and "not", "Ann's" is "Ann" and "'s"."""
     return tuple(
-        [
-            Word(norm, *match.span(), capital)
-            for match in WORD.finditer(text)
-            for norm, capital in forms(match[0])
-        ]
+        Word(norm, *match.span(), capital)
+        for match in WORD.finditer(text)
+        for norm, capital in forms(match[0])
     )
 
 
