@@ -39,7 +39,9 @@ _ABSTENTION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 # Each has one of these; most sentences have none.
-_IN_ABSTENTIONS = ("not", "n't", "no ", "un", "insufficient", "n/a")
+_IN_ABSTENTIONS = re.compile(
+    r"n(?:ot|'t|o |/a)|un(?:able|answerable|clear|known)|insufficient", re.IGNORECASE
+)
 _SORRY = re.compile(
     r"^(?:(?:i'm |i am )?(?:sorry|afraid)[,.]?\s*but|unfortunately|however),?\s*", re.IGNORECASE
 )
@@ -84,9 +86,8 @@ def abstains(sentence: str, *, asks_why: bool = False) -> bool:
     if len(sentence) > _MAX_ABSTENTION:
         return False
     plain = sentence.replace("’", "'").strip()
-    lowered = plain.lower()
     return (
-        any(part in lowered for part in _IN_ABSTENTIONS)
+        _IN_ABSTENTIONS.search(plain) is not None
         and _ABSTENTION.fullmatch(plain) is not None
         and _FURTHER.search(_SORRY.sub("", plain)) is None
         and (asks_why or _PRESUPPOSED.search(sentence) is None)

@@ -128,6 +128,7 @@ _LATIN = re.compile(r"[a-zà-ɏ'’.\-–/]+")
 # Longer than any greeting or heading; the patterns are slow on long words.
 _LONG = 1000
 _DIGIT = re.compile(r"\d")
+_PUNCTUATION = re.compile(r"[^\w\s']")
 
 
 def no_assertion(content: str, *, english: bool = True) -> str | None:
@@ -137,25 +138,32 @@ def no_assertion(content: str, *, english: bool = True) -> str | None:
     """
     if len(content) > _LONG:
         return None if has_letters(content) else "symbols"
-    without_links = _LINK.sub(" ", content)
-    link = without_links != content
-    content = _TAG.sub(" ", without_links).strip()
+    content, link = _without_mark_up(content)
     if not has_letters(content):
         return "a link" if link else "symbols"
     if not english:
         return "a question" if _QUESTION_END.search(content) else None
-    flat = " ".join(re.sub(r"[^\w\s']", " ", content.replace("’", "'")).casefold().split())
-    said = flat.split()
-    if len(said) <= _MAX_COURTESY and _COURTESY.fullmatch(flat) and not _TELLS.intersection(said):
+    said = _PUNCTUATION.sub(" ", content.replace("’", "'")).casefold().split()
+    courtesy = len(said) <= _MAX_COURTESY and _COURTESY.fullmatch(" ".join(said))
+    if courtesy and _TELLS.isdisjoint(said):
         return "a courtesy"
     if _is_question(content):
         return "a question"
     return "an announcement of the answer" if _announces(content) else None
 
 
+def _without_mark_up(content: str) -> tuple[str, bool]:
+    """Return a text without links and tags, and True if it has a link."""
+    plain = content
+    if "@" in content or "//" in content or "www." in content:
+        plain = _LINK.sub(" ", content)
+    tags = "<" in plain or "[" in plain or "-->" in plain
+    return (_TAG.sub(" ", plain) if tags else plain).strip(), plain != content
+
+
 def _announces(content: str) -> bool:
     """Return True for "Here is a summary in 118 words:", False if it has a verb or a number."""
-    match = _ANNOUNCED.fullmatch(content.replace("’", "'").strip())
+    match = _ANNOUNCED.fullmatch(content.replace("’", "'")) if content.endswith(":") else None
     rest = [] if match is None else words(_LENGTH_OR_READER.sub("", match["rest"]))
     return not _LABELS.isdisjoint(word.norm for word in rest) and not any(
         word.numeric or (is_finite_verb(word.norm) and not word.capital) or word.norm in _TELLS
@@ -197,7 +205,7 @@ def names_topic(content: str, *, marked: bool, english: bool = True) -> bool:
     """
     if len(content) > _LONG:
         return not has_letters(content)
-    content = _TAG.sub(" ", _LINK.sub(" ", content)).strip()
+    content, _ = _without_mark_up(content)
     norms = [word.norm for word in words(content)]
     if not norms:
         return not has_letters(content)

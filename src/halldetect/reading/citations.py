@@ -102,7 +102,8 @@ _MAX_RANGE = 50
 
 def remove_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, ...]]:
     """Remove the marks that cite sources: [1], [^2], (Smith, 2020), (source: https://...)."""
-    found = list(_CITATION.finditer(text.text))
+    marked = any(mark in text.text for mark in "[(【")
+    found = list(_CITATION.finditer(text.text)) if marked else []
     if not found:
         return text, ()
     citations = []
@@ -131,9 +132,9 @@ def remove_openers(text: TrackedText) -> TrackedText:
 
 def statement_of_question(text: TrackedText) -> TrackedText:
     """Return the statement in a question: "Did you know that it sank?" states that it sank."""
-    match = _STATEMENT_IN_QUESTION.match(text.text)
     end = len(text.text.rstrip("?! "))
-    if match is None or "?" not in text.text[end:]:
+    match = _STATEMENT_IN_QUESTION.match(text.text) if "?" in text.text[end:] else None
+    if match is None:
         return text
     return TrackedText.joined([text.cut(match.end(), end), TrackedText.added(".")]).capitalized()
 

@@ -121,8 +121,7 @@ class TrackedText(NamedTuple):
         return [(known[start], known[end - 1] + 1) for start, end in ends if end > start]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line of a block without its mark-up.
 
     Attributes:
@@ -147,8 +146,7 @@ class Line:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A paragraph, heading, table row or run of code.
 
     Attributes:

@@ -148,7 +148,7 @@ def html_as_markdown(text: str) -> TrackedText:
     """Return a text with its block tags written as Markdown."""
     writer = _Writer(page=False)
     at = 0
-    for tag in _TAG.finditer(text):
+    for tag in _TAG.finditer(text) if "<" in text else ():
         if tag["name"] is None:
             continue
         writer.text(_between(text, at, tag.start()))

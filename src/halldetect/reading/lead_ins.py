@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from halldetect.reading.assertions import is_code, is_sentence, names_topic, no_assertion
@@ -49,7 +50,7 @@ MAX_LEAD = 300
 _PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LeadIn:
     """A heading, label or line before the items or lines that need it, without its colon.
 
@@ -61,10 +62,16 @@ class LeadIn:
     unit: int | None = None
     title: bool = False
 
-    @property
+    @cached_property
     def denies(self) -> bool:
         """True if it declares the text after it false."""
         return len(self.text.text) < 120 and FALSE.search(self.text.text) is not None
+
+    @cached_property
+    def completes(self) -> bool:
+        """True if an item may need it: it is short and more than a topic."""
+        long = len(self.text.text) > MAX_LEAD
+        return not long and not names_topic(self.text.text, marked=False)
 
 
 def is_independent(text: str, *, at_least: int = 2) -> bool:
@@ -87,7 +94,7 @@ def label_of(
     text: TrackedText, strong: Sequence[Span], item: bool
 ) -> tuple[TrackedText | None, TrackedText]:
     """Split a line, which may be a list item, into its label, None without one, and the rest."""
-    first = next((span for span in strong if span.start <= 0 < span.end), None)
+    first = next((span for span in strong if span.start <= 0 < span.end), None) if strong else None
     if first is not None:
         label, rest = text.cut(0, first.end), text.cut(first.end)
         after = _AFTER_BOLD.match(rest.text)
@@ -114,7 +121,7 @@ def needs_lead_in(lead: LeadIn, content: TrackedText, *, item: bool) -> bool:
     """
     if lead.denies:
         return True
-    if not item or len(lead.text.text) > MAX_LEAD or names_topic(lead.text.text, marked=False):
+    if not item or not lead.completes:
         return False
     if lead.title and _LABEL.match(content.text):
         return False  # "Rent: 940 euros" already names its topic

@@ -35,18 +35,15 @@ _UNUSUAL = re.compile(
     "[\u0334-\u0338\u20d0-\u20f0\u0488\u0489]"  # struck or enclosed by a combining mark
     "|[\u2801-\u28ff]|[\ue000-\uf8ff]|[\u249c-\u24e9\U0001f110-\U0001f189\U000e0020-\U000e007e]"
     "|[\u1d00-\u1dbf]|[\U0001f1e6-\U0001f1ff]{3}"  # small capitals, flags that spell a word
-    r"|(?:[.\-]{1,6}\s+(?:/\s+)?){8}"  # Morse
-    r"|\b(?:n0t|n0ne|n[3e]v3r|n3ver|cann0t)\b"
 )
+_MORSE = re.compile(r"(?:[.\-]{1,6}\s+(?:/\s+)?){8}")
+_DISGUISED = re.compile(r"\b(?:n0t|n0ne|n[3e]v3r|n3ver|cann0t)\b")
 _DENYING_SIGN = re.compile(r"\A[❌✗✘🚫👎⛔¬]|(?:[❌✗✘🚫👎⛔]\ufe0f?|\s/s)[\s.!]*\Z")
 # No one writes a longer word; tokenizers stop at 100 letters.
 MAX_WORD = 60
 _LETTERS = re.compile(rf"[^\W\d_{UNSPACED}]+")
 _WORD = re.compile(r"\w+")
 _LATIN_LETTER = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_PLAIN = re.compile(
-    "[\\x00-\\x7f\u00a1-\u00ac\u00ae-\u024f\u2010-\u2027\u2030-\u203e\u20a0-\u20bf]*"
-)
 
 
 def normalised(text: TrackedText) -> TrackedText:
@@ -77,7 +74,7 @@ def normalised(text: TrackedText) -> TrackedText:
 
 def is_plain(text: str) -> bool:
     """Return True if normalisation changes no character."""
-    return text.isascii() or _PLAIN.fullmatch(text) is not None
+    return text.isascii() or not any(map(_may_change, set(text)))
 
 
 def has_look_alikes(text: str) -> bool:
@@ -87,21 +84,36 @@ def has_look_alikes(text: str) -> bool:
 
 def has_letters(text: str) -> bool:
     """Return True if a text has letters, digits, or unusual characters that may spell words."""
-    return any(map(str.isalnum, text)) or _UNUSUAL.search(text) is not None
+    return any(map(str.isalnum, text)) or _is_unusual(text)
+
+
+def _is_unusual(text: str) -> bool:
+    """Return True for characters that may spell words; most texts need no search for them."""
+    return (
+        (not text.isascii() and _UNUSUAL.search(text) is not None)
+        or (text.count(".") + text.count("-") >= 8 and _MORSE.search(text) is not None)
+        or (("0" in text or "3" in text) and _DISGUISED.search(text) is not None)
+    )
 
 
 def unreadable(text: str) -> str | None:
     """Return the reason why no verifier can read a text; None if one can."""
-    if _UNUSUAL.search(text):
+    if _is_unusual(text):
         return "it has unusual characters"
-    if _DENYING_SIGN.search(text):
+    if (not text.isascii() or "/s" in text) and _DENYING_SIGN.search(text):
         return "it has a symbol that may deny it"
     if not any(map(str.isalnum, text)):
         return "it has no letters"
-    if max(map(len, text.split())) <= MAX_WORD:
+    if len(text) <= MAX_WORD or max(map(len, text.split())) <= MAX_WORD:
         return None
     longest = max(_LETTERS.findall(text), key=len, default="")
     return f"it has a word of {len(longest)} letters" if len(longest) > MAX_WORD else None
+
+
+@cache
+def _may_change(character: str) -> bool:
+    changed = character in _LOOK_ALIKES or _seen(character) != character
+    return changed or _ACCENT.match(character) is not None
 
 
 @cache

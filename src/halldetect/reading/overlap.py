@@ -11,12 +11,12 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from halldetect.reading.document import Document, Span
-from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, Word, normalize, remembered, words
+from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, WORD, forms, normalize, remembered
 
 LETTERS = 5
 _SHORT = 4_000  # the places of words in shorter texts are kept
@@ -24,8 +24,7 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 _RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 
 
-@dataclass(frozen=True, slots=True)
-class ContentWord:
+class ContentWord(NamedTuple):
     """A word with meaning; words with the same `key` are equal."""
 
     key: str
@@ -36,28 +35,37 @@ class ContentWord:
 @remembered(4096, longest=1_000)
 def content_words(text: str) -> tuple[ContentWord, ...]:
     """Return the content words of a text, in order."""
-    found: list[ContentWord] = []
-    for word in words(text):
-        if _UNSPACED.search(word.norm) is not None:
-            found += _pairs(text, word)
-        elif (key := _key(word.norm)) is not None:
-            found.append(ContentWord(key, word.start, word.end))
-    return tuple(found)
-
-
-def _pairs(text: str, word: Word) -> Iterator[ContentWord]:
-    """Yield two letters at a time of a run without spaces, and the numbers in it."""
-    for part in _RUN.finditer(text, word.start, word.end):
-        size = 2 if _UNSPACED.match(part[0]) else len(part[0])
-        for start in range(part.start(), max(part.end() - size, part.start()) + 1):
-            end = min(start + size, part.end())
-            yield ContentWord(normalize(text[start:end]), start, end)
+    return tuple(
+        ContentWord(key, match.start() + start, match.start() + end)
+        for match in WORD.finditer(text)
+        for key, start, end in _keys(match[0])
+    )
 
 
 @remembered(4096)
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words of a text."""
-    return frozenset(word.key for word in content_words(text))
+    return frozenset(key for word in WORD.findall(text) for key, _, _ in _keys(word))
+
+
+@remembered(16_384, longest=40)
+def _keys(word: str) -> tuple[tuple[str, int, int], ...]:
+    """Return the keys of a word with their places in it.
+
+    A run without spaces has a key for two letters at a time, and for the numbers in it.
+    """
+    found: list[tuple[str, int, int]] = []
+    for norm, _ in forms(word):
+        if _UNSPACED.search(norm) is not None:
+            for part in _RUN.finditer(word):
+                size = 2 if _UNSPACED.match(part[0]) else len(part[0])
+                for start in range(part.start(), max(part.end() - size, part.start()) + 1):
+                    end = min(start + size, part.end())
+                    found.append((normalize(word[start:end]), start, end))
+        elif norm not in FUNCTION_WORDS and norm != "'s" and any(map(str.isalnum, norm)):
+            key = norm if any(map(str.isdigit, norm)) else norm[:LETTERS]
+            found.append((key, 0, len(word)))
+    return tuple(found)
 
 
 def shared_part(keys: frozenset[str], other: frozenset[str]) -> float:
@@ -105,8 +113,8 @@ class WordIndex:
             for places in self._positions
         ]
         return [
-            math.fsum(weight for places, weight in known[document] if _within(places, span)) / total
-            for document, span in parts
+            math.fsum([weight for places, weight in known[at] if _within(places, span)]) / total
+            for at, span in parts
         ]
 
 
@@ -124,9 +132,3 @@ def _positions(text: str, ends: tuple[int, ...]) -> tuple[dict[str, list[int]], 
 def _within(positions: Sequence[int], span: Span) -> bool:
     at = bisect_left(positions, span.start)
     return at < len(positions) and positions[at] < span.end
-
-
-def _key(norm: str) -> str | None:
-    if norm in FUNCTION_WORDS or norm == "'s" or not any(map(str.isalnum, norm)):
-        return None
-    return norm if any(map(str.isdigit, norm)) else norm[:LETTERS]

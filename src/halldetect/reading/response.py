@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from halldetect.reading.answers import abstains, answering
@@ -85,7 +86,7 @@ class _LineStart(NamedTuple):
     """A line without the marks at its start; `item` is True for the first line of a list item."""
 
     text: TrackedText
-    strong: list[Span]
+    strong: Sequence[Span]
     item: bool
     problem: str | None = None
 
@@ -109,7 +110,7 @@ class _Reader:
         self._references = False
         self._in_list = False
         self._last_number = 0
-        self._blocks_of_item = Counter(item for block in self._blocks for item in block.items)
+        self._blocks_of_item = Counter(chain.from_iterable([block.items for block in self._blocks]))
 
     def units(self) -> tuple[Unit, ...]:
         """Return the units; most lead-ins that all their items repeat are judged only there."""
@@ -150,13 +151,13 @@ class _Reader:
         reason = no_assertion(text.text, english=self._english) or ("a heading" if topic else None)
         self._add(text, reason, citations=citations)
         self._set_lead(0, LeadIn(content, None, title=True))
-        self._asides(line)
+        self._asides(line.aside)
 
     def _row(self, block: Block) -> None:
         for cell in read_row(block, english=self._english):
             self._add(*cell)
         for line in block.lines if block.header else ():
-            self._asides(line)
+            self._asides(line.aside)
 
     # Paragraphs and list items
 
@@ -166,7 +167,9 @@ class _Reader:
             self._title(block.lines[0])
             return
         denial = self._lead(depth)
-        for at, line in enumerate(_unwrapped(block.lines)):
+        for at, line in enumerate(
+            block.lines if len(block.lines) == 1 else _unwrapped(block.lines)
+        ):
             self._line(line, block, first=at == 0)
             if depth == 0 and denial is not None and denial.denies and self._leads[0] is None:
                 self._leads[0] = denial  # it denies the whole paragraph
@@ -182,7 +185,7 @@ class _Reader:
             start = start._replace(text=start.text.cut(definition.end()), strong=[])
             self._references = True
             if start.text.text.startswith(("http://", "https://", "<http")):
-                self._asides(replace(line, aside=(start.text,)))
+                self._asides([start.text])
                 return
         if line.struck:
             lead = LeadIn(TrackedText.added("false"))
@@ -190,26 +193,27 @@ class _Reader:
         named = label is not None and REFERENCES.fullmatch(strip_end(label).text) is not None
         self._references = self._references or named
         if rest.text:
-            self._sentences(start._replace(text=rest), block, lead)
+            self._sentences(rest, start, block, lead)
         self._references = in_references or (named and not rest.text)
-        self._asides(line)
+        self._asides(line.aside)
 
     def _strip_marks(self, line: Line, block: Block, *, first: bool) -> _LineStart:
         """Remove bullets, numbers and check boxes."""
         text, problem = normalised(line.text), None
         # Once invisible characters are removed, the ranges no longer fit.
-        strong = line.strong if len(text.text) == len(line.text.text) else ()
+        strong: Sequence[Span] = line.strong if len(text.text) == len(line.text.text) else ()
         item = bool(block.items) and first and block.first
         at = len(text.text) - len(text.text.lstrip())
         if mark := _MARK.match(text.text, at):
             at, item = mark.end(), True
         text = text.cut(at).stripped()
+        strong = [Span(span.start - at, span.end - at) for span in strong] if strong else []
         if item and block.number is not None and first:
             text = self._numbered(block.number, text)
         if item and (box := _BOX.match(text.text)):
             ticked = (box["ticked"] or box["sign"] or " ").strip() in _TICKED
             text, problem = text.cut(box.end()), None if ticked else _UNTICKED
-        return _LineStart(text, [Span(s.start - at, s.end - at) for s in strong], item, problem)
+        return _LineStart(text, strong, item, problem)
 
     def _label(
         self, start: _LineStart, block: Block, lead: LeadIn | None
@@ -248,8 +252,10 @@ class _Reader:
         end = len(mark.text) - 1 if text.text[:1].islower() else len(mark.text)
         return TrackedText.joined([mark.cut(0, end), TrackedText.added(" "), text])
 
-    def _sentences(self, start: _LineStart, block: Block, lead: LeadIn | None) -> None:
-        parts = sentences_of(start.text)
+    def _sentences(
+        self, line: TrackedText, start: _LineStart, block: Block, lead: LeadIn | None
+    ) -> None:
+        parts = sentences_of(line)
         depth, item = len(block.items), start.item
         for at, part in enumerate(parts):
             text, citations = remove_citations(part)
@@ -289,7 +295,7 @@ class _Reader:
                 lead_unit = number if ends_open else None
                 self._set_lead(depth, LeadIn(strip_end(content), lead_unit))
             elif last and not item:
-                denies = FALSE.search(content.text) is not None and "following" in content.text
+                denies = "following" in content.text and FALSE.search(content.text) is not None
                 self._set_lead(depth, LeadIn(content) if denies else None)
 
     def _is_reference(self, part: TrackedText, content: TrackedText, *, opens_line: bool) -> bool:
@@ -324,9 +330,9 @@ class _Reader:
 
     # Units
 
-    def _asides(self, line: Line) -> None:
+    def _asides(self, asides: Sequence[TrackedText]) -> None:
         """Add the statements hidden in mark-up."""
-        for aside in line.aside:
+        for aside in asides:
             for part in _statements_of_mark_up(aside):
                 self._add(part, no_assertion(part.text))
 

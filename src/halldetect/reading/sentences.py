@@ -17,6 +17,7 @@ _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _LINE = re.compile(rf"\S(?:[^{LINE_ENDS}]*\S)?")
 # A line without these inside it, but for a list mark, is one sentence.
 _STOP_INSIDE = re.compile("[.!?…。！？｡।॥؟۔።].")
+_MAY_SPLIT = re.compile(rf"[.!?…。！？｡।॥؟۔።{LINE_ENDS}].", re.DOTALL)
 # What nupunkt looks at.
 _MAY_END = re.compile(r"[.!?…](?=[\s)\"'’”»;}\]*:@({\[!?])")
 # Full stops that need no space after them; nupunkt knows only the Latin ones.
@@ -215,4 +216,6 @@ def _splitter() -> Any:
 def sentences_of(text: TrackedText) -> list[TrackedText]:
     """Return the normalised sentences of a text."""
     text = normalised(text)
+    if _MAY_SPLIT.search(text.text) is None:
+        return [text.stripped()] if text.text.strip() else []
     return [text.cut(span.start, span.end) for span in sentences(text.text)]

@@ -43,7 +43,7 @@ _NOT_SHOWN = re.compile(
     r"\shidden(?=[\s/>=])|\sstyle\s*=\s*[\"'][^\"']*(?:display\s*:\s*none|visibility\s*:\s*hidden)"
 )
 _UNTRUE = r"(?:false|untrue|incorrect|not true|wrong|inaccurate|myths?|misconceptions?|lies)"
-_UNTRUE_WORD = re.compile(rf"{_UNTRUE}|hoax", re.IGNORECASE)
+_UNTRUE_WORD = re.compile(rf"{_UNTRUE}|hoax")
 # "The following statements are false:", "Common myths about the ferry:", "Myth: It is free."
 _DENIAL = re.compile(
     rf"\bfollowing\b[^.]{{0,60}}\b(?:is|are|was|were)\s+(?:all\s+|both\s+)?{_UNTRUE}[\W_]*$"
@@ -69,7 +69,8 @@ def read_source(text: str) -> Document:
     Text that a reader does not see, or that is struck out or declared false, is left out.
     """
     document = _read(text)
-    hidden = [*_hidden(text), *_denied(document)]
+    lowered = text.translate(_LOWER)
+    hidden = [*_hidden(text, lowered), *_denied(document, lowered)]
     return _without(document, hidden) if hidden else document
 
 
@@ -113,9 +114,10 @@ def with_title(document: Document, name: str) -> Document:
     return replace(document, readings=(f"{name}: {readings[0] or first}", *readings[1:]))
 
 
-def _hidden(text: str) -> Iterator[Span]:
+def _hidden(text: str, lowered: str) -> Iterator[Span]:
     """Yield comments, struck text and elements that are not displayed, in order."""
-    lowered = text.translate(_LOWER)
+    if "<" not in text and "~~" not in text:
+        return
     missing: set[str] = set()
     at = 0
     while (mark := _HIDING.search(lowered, at)) is not None:
@@ -130,11 +132,11 @@ def _hidden(text: str) -> Iterator[Span]:
             yield Span(mark.start(), at)
 
 
-def _denied(document: Document) -> Iterator[Span]:
+def _denied(document: Document, lowered: str) -> Iterator[Span]:
     """Yield what a sentence declares false: the rest of its paragraph, or the next one."""
     text, end = document.text, 0
     starts = [sentence.start for sentence in document.sentences]
-    places = (bisect_right(starts, word.start()) - 1 for word in _UNTRUE_WORD.finditer(text))
+    places = (bisect_right(starts, word.start()) - 1 for word in _UNTRUE_WORD.finditer(lowered))
     for at in dict.fromkeys(at for at in places if at >= 0):
         sentence = document.sentences[at]
         said = sentence.cut(text)
@@ -180,6 +182,8 @@ def _speakers(text: str) -> dict[int, tuple[int, str]]:
     """Return the start of the turn and the speaker, by the start of each line of a dialogue."""
     found = {}
     start = at = 0
+    if text.count(":") < MIN_TURNS:
+        return {}
     for match in _SPEAKER.finditer(text):
         start, at = text.rfind("\n", at, match.start(1)) + 1 or start, match.start(1)
         found[start] = (at, match[1])

@@ -19,10 +19,11 @@ MARKS = (
 UNSPACED = r"\u0e01-\u0e4e\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff"
 # Letters, digits, and the combining and invisible characters that occur inside words.
 _IN_WORD = rf"[\w{MARKS}\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
-_WORD = re.compile(
+_SIGNS = "%‰$€£¥₹°<>=≠≤≥±×÷~≈&@^|✓✔✗✘❌✅👍👎"
+WORD = re.compile(
     # a minus or plus sign that belongs to a number, or a sign with a meaning of its own
-    r"(?P<sign>(?<![\w.])[-−+](?=\.?\d)|[%‰$€£¥₹°<>=≠≤≥±×÷~≈&@^|✓✔✗✘❌✅👍👎])"
-    rf"|(?P<word>\d+(?:[.,:/]\d+)+{_IN_WORD}*|{_IN_WORD}+(?:['’.\-–/]{_IN_WORD}+)*)"
+    rf"(?<![\w.])[-−+](?=\.?\d)|[{_SIGNS}]"
+    rf"|\d+(?:[.,:/]\d+)+{_IN_WORD}*|{_IN_WORD}+(?:['’.\-–/]{_IN_WORD}+)*"
 )
 _COUNTED = re.compile(rf"[{UNSPACED}]{{2}}|[^\s{UNSPACED}]+")
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
@@ -167,7 +168,7 @@ class Word(NamedTuple):
     @property
     def numeric(self) -> bool:
         """True if it has a digit."""
-        return any(char.isdigit() for char in self.norm)
+        return any(map(str.isdigit, self.norm))
 
 
 def normalize(text: str) -> str:
@@ -177,31 +178,32 @@ def normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold().replace("’", "'")
 
 
-def words(text: str) -> list[Word]:
+@remembered(256, longest=1_000)
+def words(text: str) -> tuple[Word, ...]:
     """Return the words of a text; "didn't" is "did" and "not", "Ann's" is "Ann" and "'s"."""
-    result: list[Word] = []
-    for match in _WORD.finditer(text):
-        start, end = match.span()
-        norm = normalize(match.group()).strip("-")
-        if match["sign"]:
-            result.append(Word("-" if norm in ("", "−") else norm, start, end, False))
-            continue
-        if not norm:
-            continue
-        capital = text[start].isupper() or text[start].istitle()
-        if norm == "cannot":
-            result += [Word("can", start, end, False), Word("not", start, end, False)]
-            continue
-        ending = _ENDING.fullmatch(norm)
-        if ending is None:
-            result.append(Word(norm, start, end, capital))
-            continue
-        stem, tail = ending.groups()
-        if tail == "n't":
-            stem, tail = _IRREGULAR_NOT.get(stem, stem), "not"
-        result.append(Word(stem, start, end, capital))
-        result.append(Word(_EXPANDED.get(tail, tail), start, end, False))
-    return result
+    return tuple(
+        Word(norm, *match.span(), capital)
+        for match in WORD.finditer(text)
+        for norm, capital in forms(match[0])
+    )
+
+
+@remembered(16_384, longest=40)
+def forms(word: str) -> tuple[tuple[str, bool], ...]:
+    """Return the parts of a word of a text: the norm of each, and True if it has a capital."""
+    norm = normalize(word).strip("-")
+    if word in _SIGNS or word in "-−+":
+        return (("-" if norm in ("", "−") else norm, False),)
+    if norm in ("", "cannot"):
+        return (("can", False), ("not", False)) if norm else ()
+    capital = word[0].isupper() or word[0].istitle()
+    ending = _ENDING.fullmatch(norm)
+    if ending is None:
+        return ((norm, capital),)
+    stem, tail = ending.groups()
+    if tail == "n't":
+        stem, tail = _IRREGULAR_NOT.get(stem, stem), "not"
+    return (stem, capital), (_EXPANDED.get(tail, tail), False)
 
 
 def count_words(text: str) -> int:

@@ -88,7 +88,7 @@ def _governs(new: str, replaced: str) -> bool:
     return has_number(new) or any(scope(word.norm) for word in (*words(new), *words(replaced)))
 
 
-def _is_bare_subject(found: list[Word], end: int) -> bool:
+def _is_bare_subject(found: Sequence[Word], end: int) -> bool:
     """Return True if the words before `end` are the whole subject: "Refunds take 30 days".
 
     Replacing them, unless both are names, would change the topic of the sentence.
@@ -115,7 +115,7 @@ def _fits(text: str, replaced: str, *, opens: bool) -> bool:
     return not opens or len(new) <= len(old)
 
 
-def _splits_word(given: list[Word], at: int) -> bool:
+def _splits_word(given: Sequence[Word], at: int) -> bool:
     """Return True for a place inside a word such as "isn't", which counts as two."""
     return 0 < at < len(given) and given[at].start == given[at - 1].start
 
