@@ -3,7 +3,6 @@
     python -m benchmarks.suites --verifier base
     python -m benchmarks.suites --verifier large --device cuda [--base BASE.gguf]
     python -m benchmarks.suites --suites long_answers two_documents copies --out FILE
-    python -m benchmarks.suites --suites conversations --out FILE
 
 `--base` as in `benchmarks.verifiers`. tests/data/README.md describes the suites. Every claim,
 answer or copied sentence is a response of its own. Answers, copies and conversations are checked
@@ -36,7 +35,8 @@ from halldetect.report import Report, Status, Verdict
 from tests.support.copied_sentences import copies
 
 SUITES = ("cases", "checks", "everyday", "hostile", "contexts", "recombined")
-FILES = (*SUITES, "long_answers", "two_documents", "quantities", "quotations")
+INDEPENDENT = ("long_answers_independent", "two_documents_independent")
+FILES = (*SUITES, "long_answers", "two_documents", "quantities", "quotations", *INDEPENDENT)
 CONVERSATIONS = "conversations"
 EXPECTED = {
     "entailment": Status.SUPPORTED, "neutral": Status.UNSUPPORTED,

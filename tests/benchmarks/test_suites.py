@@ -24,7 +24,7 @@ def test_every_suite_is_read_whole() -> None:
     assert counts == {
         "cases": 400, "checks": 640, "everyday": 216, "hostile": 40, "contexts": 148,
         "recombined": 120, "long_answers": 200, "two_documents": 82, "quantities": 200,
-        "quotations": 80,
+        "quotations": 80, "long_answers_independent": 60, "two_documents_independent": 24,
     }  # fmt: skip
     rows = [row for suite in suites.FILES for row in suites.suite_rows(suite)]
     assert len({(row.suite, row.id) for row in rows}) == len(rows)
@@ -82,9 +82,14 @@ def test_figures_are_counted_by_hand() -> None:
     assert found["contradiction_recall"] == pytest.approx(1 / 3, abs=1e-4)
 
 
-def test_long_answers_have_marked_false_sentences() -> None:
-    rows = suites.suite_rows("long_answers")
-    assert Counter(row.kind for row in rows) == dict.fromkeys((row.kind for row in rows), 20)
+@pytest.mark.parametrize(("suite", "least"), [("long_answers", 20), (suites.INDEPENDENT[0], 4)])
+def test_long_answers_have_marked_false_sentences(suite: str, least: int) -> None:
+    rows = suites.suite_rows(suite)
+    kinds = Counter(row.kind for row in rows)
+    assert len(kinds) >= 10
+    assert min(kinds.values()) >= least
+    sides = Counter(row.expected for row in rows)
+    assert sides[Status.SUPPORTED] == sides[Status.UNSUPPORTED] == len(rows) / 2
     for row in rows:
         assert row.question
         assert "[[" not in row.claim
@@ -93,16 +98,17 @@ def test_long_answers_have_marked_false_sentences() -> None:
         _assert_whole_sentences(row)
 
 
-def test_marked_sentences_combine_named_documents() -> None:
+@pytest.mark.parametrize("suite", ["two_documents", suites.INDEPENDENT[1]])
+def test_marked_sentences_combine_named_documents(suite: str) -> None:
     names = re.compile(r"\[\[([^|]+)\|")
-    for line in (suites.DATA / "two_documents.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (suites.DATA / f"{suite}.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
-        for side in ("right", "wrong"):
+        for side in entry.keys() & {"right", "wrong"}:
             (combined,) = names.findall(entry[side]["answer"])
             documents = combined.split("; ")
             assert len(documents) >= 2, entry["id"]
             assert set(documents) <= set(entry["documents"]), entry["id"]
-    for row in suites.suite_rows("two_documents"):
+    for row in suites.suite_rows(suite):
         assert len(row.marked) == 1
         assert row.question
         _assert_whole_sentences(row)
