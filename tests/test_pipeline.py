@@ -168,6 +168,17 @@ def test_failing_search_for_a_proof_is_a_note(monkeypatch: pytest.MonkeyPatch) -
     assert report.claims[0].proof.text == source
 
 
+def test_failing_search_for_a_shorter_proof_is_a_note() -> None:
+    verifier = FailsOn(lambda premise, claim: premise == "It has red paint.")
+    report = detector(verifier=verifier).check(
+        "The bridge opened in June. It has red paint.",
+        "The bridge that opened in June has red paint.",
+    )
+    assert report.ok
+    failure = "no shorter passage could be looked for: RuntimeError: out of memory"
+    assert report.provenance.notes == (failure,)
+
+
 @pytest.mark.parametrize("phase", ["verify", "explain", "proof"])
 def test_check_can_be_stopped_in_every_phase(phase: str) -> None:
     class Stop(BaseException):

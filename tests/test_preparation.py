@@ -109,6 +109,12 @@ def test_verifier_of_some_languages_refuses_the_others() -> None:
     assert of_languages([SOURCE, GERMAN], "It is long.").notes == ()
 
 
+def test_short_claim_has_the_language_of_the_response() -> None:
+    assert [claim.language for claim in of_languages(SOURCE, "Olaf sang.").claims] == ["en"]
+    claims = of_languages(GERMAN, f"{GERMAN} Olaf sang.").claims
+    assert [claim.language for claim in claims] == ["de", "de"]
+
+
 def test_unknown_language_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halldetect.reading.languages._identifier", lambda: None)
     assert of_languages([SOURCE, "塔川山木水火"], "It is long.").notes == (

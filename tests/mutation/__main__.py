@@ -78,7 +78,7 @@ def sample(names: Iterable[str], count: int, seed: int) -> set[str]:
 class _WithoutStrict(ast.NodeTransformer):
     """Removes `strict=` from the calls of `zip`."""
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "zip":
             node.keywords = [item for item in node.keywords if item.arg != "strict"]

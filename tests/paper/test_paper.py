@@ -11,9 +11,12 @@ import pytest
 from halldetect import Detector, Status, Verdict
 from halldetect.config import Configuration
 from halldetect.errors import ExtractionError
+from halldetect.inputs import CleanPair
 from halldetect.paper.contrast import report_claim
 from halldetect.paper.fed import fed
+from halldetect.paper.method import PaperModels, check
 from halldetect.paper.windows import source_windows
+from halldetect.preparation import Prepared
 from halldetect.protocols import ClaimsExtracted, Draft, Event
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
@@ -166,6 +169,15 @@ def test_failures_are_reasons() -> None:
     refused = Detector.paper(Scripted(), OverlapVerifier(), threshold=0.3).check("Bob left.", "")
     assert (refused.reason, refused.threshold) == ("the response is empty", 0.3)
     assert refused.provenance.extractor == {}
+
+
+@pytest.mark.parametrize("line", ["Bob left Rome", ""])
+def test_remarks_on_the_pair_and_the_models_reach_the_report(line: str) -> None:
+    item = Prepared(CleanPair(("Bob left Rome.",), "Bob left Rome.", None), notes=("of the pair",))
+    models = PaperModels(Scripted(line), OverlapVerifier(), ("of the models",))
+    report = check(item, Configuration.for_paper(), models)
+    assert (report.verdict is Verdict.UNCHECKABLE) == (not line)
+    assert report.provenance.notes == ("of the pair", "of the models")
 
 
 def telling(verifier: OverlapVerifier, steps: list[tuple[str, int, int]]) -> Detector:

@@ -43,6 +43,12 @@ def test_clauses_have_their_own_spans() -> None:
         # participles
         "The court sentenced him to five years in prison, ordering him to pay a fine of ninety "
         "thousand dollars, suspended his licence for good, and barred him from all public office.",
+        # nouns that could be verbs
+        "The paper of the spring session compares the prices of oil, the taxes on wine, the costs "
+        "of heating, the wages of teachers, and the rents of small shops in the old town.",
+        # verbs of one subject
+        "The baker in the old street opens at five each morning, sells bread until noon, makes "
+        "cakes for the school, cleans the shop with care, and goes home before the rain.",
     ],
 )
 def test_other_sentences_stay_whole(sentence: str) -> None:

@@ -155,7 +155,7 @@ class _Search:
         yield [run(best - 1, best), run(best, best + 1)]
         for around in _AROUND:
             spans = [run(best - around, best + around)]
-            if around == _AROUND[0] and 0 < last - first <= _MOST_BETWEEN + 1:
+            if around == _AROUND[0] and last - first <= _MOST_BETWEEN + 1:
                 spans.append(run(first, last))
             yield spans
 

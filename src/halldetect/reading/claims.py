@@ -28,7 +28,6 @@ _LIST_MARK = re.compile(r"[\s>*+•-]*[(\[]?")
 _NUMBER = re.compile(r"\d{1,9}|[a-z]", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:[\w-]{1,12}\]:\s*<?)?(?:https?:|www\.)", re.IGNORECASE)
 _GAP = re.compile(rb"\0+")
-_LETTER = re.compile(r"[^\W_]")
 # Characters searched for mark-up around a part.
 _NEAR = 300
 # One false clause among many true ones hardly lowers the support of the whole sentence. So a
@@ -99,8 +98,6 @@ def read_claims(response: Document, language: str = ENGLISH) -> tuple[Claim, ...
 def clauses(sentence: TrackedText) -> list[TrackedText]:
     """Return the clauses of a long sentence of many; else the sentence as it is."""
     text = sentence.text
-    if len(text) < 2 * MIN_WORDS - 1:
-        return [sentence]
     borders = list(_BORDER.finditer(text))
     if len(borders) < MIN_CLAUSES - 1 or len(words(text)) < MIN_WORDS:
         return [sentence]
@@ -168,12 +165,9 @@ def unchecked_parts(response: Document) -> tuple[UncheckedPart, ...]:
     line_ends = [match.start() for match in re.finditer("\n", text)]
     parts = []
     for gap in _GAP.finditer(own):
-        start, end = gap.span()
-        if not (_LETTER.search(text, start, end) or any(kinds[start:end])):
-            continue
         places = [
             at
-            for at in range(start, end)
+            for at in range(*gap.span())
             if text[at].isalnum() or (kinds[at] and not text[at].isspace())
         ]
         keys = (kinds[at] or (bisect_left(line_ends, at), "") for at in places)
