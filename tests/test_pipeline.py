@@ -168,15 +168,25 @@ def test_failing_search_for_a_proof_is_a_note(monkeypatch: pytest.MonkeyPatch) -
     assert report.claims[0].proof.text == source
 
 
-def test_failing_search_for_a_shorter_proof_is_a_note() -> None:
-    verifier = FailsOn(lambda premise, claim: premise == "It has red paint.")
-    report = detector(verifier=verifier).check(
-        "The bridge opened in June. It has red paint.",
-        "The bridge that opened in June has red paint.",
-    )
-    assert report.ok
-    failure = "no shorter passage could be looked for: RuntimeError: out of memory"
-    assert report.provenance.notes == (failure,)
+@pytest.mark.parametrize(
+    ("step", "failure"),
+    [
+        ("check_facts", "facts could not be compared"),
+        ("explain", "failing claims could not be explained"),
+        ("find_proofs", "no shorter passage could be looked for"),
+        ("mark_wrong_words", "wrong words could not be marked"),
+        ("find_disputes", "disputes could not be looked for"),
+    ],
+)
+def test_failing_step_is_a_note(step: str, failure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("out of memory")
+
+    expected = untimed(detector().check(SOURCE, "Six lanes cross it."))
+    monkeypatch.setattr(f"halldetect.pipeline.{step}", fail)
+    report = detector().check(SOURCE, "Six lanes cross it.")
+    assert report.provenance.notes == (f"{failure}: RuntimeError: out of memory",)
+    assert [claim.status for claim in report.claims] == [claim.status for claim in expected.claims]
 
 
 @pytest.mark.parametrize("phase", ["verify", "explain", "proof"])

@@ -127,6 +127,7 @@ def test_claim_in_another_language_is_a_problem_of_its_own() -> None:
     claims = of_languages(SOURCE, response).claims
     why = "it is in a language (fr) that this verifier was not tested in"
     assert [claim.language for claim in claims[-3:]] == ["en", "de", "fr"]
+    assert of_languages([SOURCE, SOURCE], response).languages == ("en", "en", "en")
     assert [claim.problem for claim in claims[-3:]] == [None, None, why]
     assert of_languages([SOURCE, FRENCH], response).claims[-1].problem is None, "a copy"
     (*_, german, french) = prepare(

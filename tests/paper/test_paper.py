@@ -79,7 +79,7 @@ def test_fed_equals_the_reference_on_random_vectors() -> None:
         assert fed(scores) == pytest.approx(reference_fed(scores), abs=1e-12)
     assert fed([1.0]) == 0.0
     assert fed([0.5, 0.0]) == 1.0
-    with pytest.raises(ValueError, match="no claims"):
+    with pytest.raises(ValueError, match=r"^FED of no claims is undefined$"):
         fed([])
 
 
@@ -281,6 +281,8 @@ def test_claim_without_windows_has_a_reason() -> None:
     ).claims
     assert fits.reason is None
     assert exceeds.reason == "the claim has 5 tokens; the verifier reads fewer"
+    report = paper.check("Bob left.", "Bob left Rome again today.")
+    assert (report.verdict, report.fed_score) == (Verdict.UNCHECKABLE, None)
 
 
 def test_default_report_has_no_field_of_the_paper() -> None:

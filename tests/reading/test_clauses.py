@@ -28,6 +28,14 @@ def test_clauses_have_their_own_spans() -> None:
     ]
 
 
+def test_verbs_of_several_subjects_make_clauses() -> None:
+    sentence = (
+        "The two mills make flour in autumn, the old barns hold forty sheep, the small shops sell "
+        "bread and cheese, the fees rise each year, and the boats bring coal from the islands."
+    )
+    assert len(read_claims(read_response(sentence))) == 5
+
+
 @pytest.mark.parametrize(
     "sentence",
     [

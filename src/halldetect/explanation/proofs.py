@@ -184,7 +184,7 @@ def locate(
             for item in findings
         ]
         tasks = [
-            Task(tuple(map(item.statement, chosen)), item.documents, item.pair.document_names)
+            Task(tuple(map(item.statement, chosen)), item.documents)
             for item, chosen in zip(findings, places, strict=True)
         ]
         enough = None if by_judge else lambda answer: answer.entailment >= CLEAR
