@@ -224,6 +224,7 @@ def test_seconds_are_split_by_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert set(short) == {"read", "verify", "facts", "explain", "proof"}
     assert 0.0 <= short["verify"] < long["verify"]
+    assert all(spent == round(spent, 4) for spent in (*short.values(), *long.values()))
 
 
 def test_claim_with_a_problem_is_not_judged() -> None:
