@@ -80,6 +80,17 @@ def test_contradicting_passage_is_preferred_to_a_likelier_one(locator: OverlapVe
     assert claim.proof.text == "The mill on the Arle was built in 1790."
 
 
+def test_unclear_passage_is_not_shown_for_its_shortness(locator: OverlapVerifier) -> None:
+    class Careful(Whole):
+        def _judge(self, premise: str, hypothesis: str) -> Probabilities:
+            sure = 0.6 if premise.count(".") == 1 else 0.9
+            return Probabilities(0.0, 1.0 - sure, sure)
+
+    (claim,) = Detector(Careful()).check(SOURCE, WRONG).claims
+    assert claim.proof is not None
+    assert len(claim.proof.text) > len("The mill on the Arle was built in 1790.")
+
+
 def test_copy_has_its_passage(locator: OverlapVerifier) -> None:
     (claim,) = Detector(Whole()).check(SOURCE, "The weather was fine.").claims
     assert claim.proof is not None

@@ -76,3 +76,23 @@ def test_four_clauses_and_25_words_are_the_least() -> None:
     assert parts(f"{FOUR}the ship.") == 4  # 25 words
     assert parts(f"{FOUR}board.") == 1
     assert parts(f"Opened in May, {FOUR[0].lower()}{FOUR[1:]}the ship.") == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "clause"),
+    [
+        ("the captain watched the river", True),
+        ("the captain watched it", True),
+        ("the pump whirs all day", True),
+        ("the captain saw nothing", True),
+        ("the enemy fled", True),
+        ("the village of the miller", False),
+        ("saying it was late", False),
+        ("nearly all were lost", False),
+        ("which was never found", False),
+    ],
+)
+def test_part_with_a_subject_and_its_verb_is_a_clause(part: str, clause: bool) -> None:
+    others = "The mill was built in the spring of 1790, its old wheel is made of oak from the "
+    others += "hills, the barn was sold last year to a neighbour"
+    assert len(read_claims(read_response(f"{others}, {part}."))) == (4 if clause else 1)

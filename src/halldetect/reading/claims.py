@@ -16,7 +16,6 @@ from halldetect.reading.references import readings
 from halldetect.reading.response import ENTITY
 from halldetect.reading.words import (
     ARTICLES,
-    SUBJECTS,
     is_finite_verb,
     may_be_past,
     may_be_verb,
@@ -124,9 +123,7 @@ def _is_clause(text: str) -> bool:
             return False
         if position == 0 or before in ARTICLES:
             continue
-        after = sequence[position + 1].norm if position + 1 < len(sequence) else ""
-        participle = norm.endswith("ed") and after not in ARTICLES and after not in SUBJECTS
-        if is_finite_verb(norm) or (may_be_past(norm) and not participle):
+        if is_finite_verb(norm) or may_be_past(norm):
             return True
         # "weighs", "retires": after a subject in the singular
         if may_be_verb(norm) or (
