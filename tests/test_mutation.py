@@ -1,4 +1,4 @@
-"""The mutation score on the page is that of the stored counts."""
+"""How the mutation score is made: the sample, what is left out, the counts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation import score
-from tests.mutation.__main__ import sample
+from halldetect.reading.overlap import content_words
+from tests.mutation import caches, score
+from tests.mutation.__main__ import only_strict, sample
 
 
-def test_the_score_counts_mutants_and_reaches_the_page(
+def test_score_counts_the_mutants_that_were_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = [
@@ -20,29 +21,24 @@ def test_the_score_counts_mutants_and_reaches_the_page(
         ("reading/claims.py", "survived"),
         ("reading/claims.py", "not checked"),
         ("verification/windows.py", "timeout"),
-        ("scoring.py", "killed"),
         ("pipeline.py", "no tests"),
     ]
-    mutants, out, page = tmp_path / "m.jsonl", tmp_path / "m.json", tmp_path / "page.md"
+    mutants, out = tmp_path / "m.jsonl", tmp_path / "m.json"
     mutants.write_text(
         "".join(
             json.dumps({"name": "x", "file": f"src/halldetect/{file}", "status": status}) + "\n"
             for file, status in found
         )
     )
-    page.write_text("before\n\n| code | mutants | noticed | score |\n|---|\n| old | 1 |\n\nafter\n")
-    monkeypatch.setattr(sys, "argv", ["score", str(mutants), str(out), str(page)])
+    monkeypatch.setattr(sys, "argv", ["score", str(mutants), "--sample 5", str(out)])
     score.main()
-    assert json.loads(out.read_text())["reading/claims.py"] == {"killed": 1, "survived": 1}
-    assert page.read_text() == (
-        "before\n\n| code | mutants | noticed | score |\n|---|---|---|---|\n"
-        "| `reading/` | 2 | 1 | 50.0 % |\n| `verification/` | 1 | 1 | 100.0 % |\n"
-        "| `scoring.py` | 1 | 1 | 100.0 % |\n| `pipeline.py` | 1 | 0 | 0.0 % |\n"
-        "| all | 5 | 3 | 60.0 % |\n\nafter\n"
-    )
-    page.write_text("no table here\n")
-    with pytest.raises(SystemExit, match="no table of mutants"):
-        score.main()
+    written = json.loads(out.read_text())
+    assert written["command"] == "python -m tests.mutation --sample 5"
+    assert written["modules"] == {
+        "pipeline.py": {"no tests": 1},
+        "reading/claims.py": {"killed": 1, "survived": 1},
+        "verification/windows.py": {"timeout": 1},
+    }
 
 
 def test_a_sample_is_always_the_same_and_grows() -> None:
@@ -52,3 +48,46 @@ def test_a_sample_is_always_the_same_and_grows() -> None:
     assert few < more <= set(names)
     assert few == sample(reversed(names), 40, 1) != sample(names, 40, 2)
     assert sample(names, 1000, 1) == set(names)
+
+
+CHANGED = """
+def x_pairs__mutmut_orig(a, b):
+    return [one for one in zip(a, b, strict=True) if one]
+
+
+def x_pairs__mutmut_1(a, b):
+    return [one for one in zip(a, b, strict=False) if one]
+
+
+def x_pairs__mutmut_2(a, b):
+    return [one for one in zip(a, b, ) if one]
+
+
+def x_pairs__mutmut_3(a, b):
+    return [one for one in zip(a, None, strict=True) if one]
+
+
+class Kept:
+    def xǁKeptǁsort__mutmut_orig(self):
+        return make(self, strict=True)
+
+    def xǁKeptǁsort__mutmut_1(self):
+        return make(self, strict=False)
+"""
+
+
+def test_mutants_of_strict_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = tmp_path / "mutants" / "src" / "halldetect" / "scoring.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(CHANGED, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert only_strict("src/halldetect/scoring.py") == {
+        "halldetect.scoring.x_pairs__mutmut_1",
+        "halldetect.scoring.x_pairs__mutmut_2",
+    }
+
+
+def test_texts_are_read_anew_for_every_mutant() -> None:
+    content_words("Olaf sang.")
+    caches.pytest_runtest_setup()
+    assert content_words.__wrapped__.cache_info().currsize == 0  # type: ignore[attr-defined]

@@ -168,6 +168,27 @@ def test_failing_search_for_a_proof_is_a_note(monkeypatch: pytest.MonkeyPatch) -
     assert report.claims[0].proof.text == source
 
 
+@pytest.mark.parametrize(
+    ("step", "failure"),
+    [
+        ("check_facts", "facts could not be compared"),
+        ("explain", "failing claims could not be explained"),
+        ("find_proofs", "no shorter passage could be looked for"),
+        ("mark_wrong_words", "wrong words could not be marked"),
+        ("find_disputes", "disputes could not be looked for"),
+    ],
+)
+def test_failing_step_is_a_note(step: str, failure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("out of memory")
+
+    expected = untimed(detector().check(SOURCE, "Six lanes cross it."))
+    monkeypatch.setattr(f"halldetect.pipeline.{step}", fail)
+    report = detector().check(SOURCE, "Six lanes cross it.")
+    assert report.provenance.notes == (f"{failure}: RuntimeError: out of memory",)
+    assert [claim.status for claim in report.claims] == [claim.status for claim in expected.claims]
+
+
 @pytest.mark.parametrize("phase", ["verify", "explain", "proof"])
 def test_check_can_be_stopped_in_every_phase(phase: str) -> None:
     class Stop(BaseException):
@@ -203,6 +224,7 @@ def test_seconds_are_split_by_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert set(short) == {"read", "verify", "facts", "explain", "proof"}
     assert 0.0 <= short["verify"] < long["verify"]
+    assert all(spent == round(spent, 4) for spent in (*short.values(), *long.values()))
 
 
 def test_claim_with_a_problem_is_not_judged() -> None:

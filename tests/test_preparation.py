@@ -109,6 +109,12 @@ def test_verifier_of_some_languages_refuses_the_others() -> None:
     assert of_languages([SOURCE, GERMAN], "It is long.").notes == ()
 
 
+def test_short_claim_has_the_language_of_the_response() -> None:
+    assert [claim.language for claim in of_languages(SOURCE, "Olaf sang.").claims] == ["en"]
+    claims = of_languages(GERMAN, f"{GERMAN} Olaf sang.").claims
+    assert [claim.language for claim in claims] == ["de", "de"]
+
+
 def test_unknown_language_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halldetect.reading.languages._identifier", lambda: None)
     assert of_languages([SOURCE, "塔川山木水火"], "It is long.").notes == (
@@ -121,6 +127,7 @@ def test_claim_in_another_language_is_a_problem_of_its_own() -> None:
     claims = of_languages(SOURCE, response).claims
     why = "it is in a language (fr) that this verifier was not tested in"
     assert [claim.language for claim in claims[-3:]] == ["en", "de", "fr"]
+    assert of_languages([SOURCE, SOURCE], response).languages == ("en", "en", "en")
     assert [claim.problem for claim in claims[-3:]] == [None, None, why]
     assert of_languages([SOURCE, FRENCH], response).claims[-1].problem is None, "a copy"
     (*_, german, french) = prepare(

@@ -94,7 +94,7 @@ def _judged(
         places = [
             at for at, (found, by) in enumerate(outcomes) if by is used and found.problem is None
         ]
-        if used is not None and places:
+        if used is not None:
             items = [todo[at] for at in places]
             known = [outcomes[at][0] for at in places]
             for at, found in zip(places, _explained(items, known, used, progress), strict=True):
@@ -267,9 +267,12 @@ def judge_statements(
         claims = tuple(
             Claim(text, None, "judged without a response", language=language) for text in statements
         )
-        documents = () if item.problem else read_texts(without_injections(pair)[0]).documents
-        prepared.append(replace(item, documents=documents, claims=claims))
-    todo = [item for item in prepared if item.problem is None]
+        prepared.append(replace(item, claims=claims))
+    todo = [
+        replace(item, documents=read_texts(without_injections(item.pair)[0]).documents)
+        for item in prepared
+        if item.problem is None
+    ]
     outcomes = (found for found, _ in _judge_by_language(todo, models, None, None))
     results = []
     for item in prepared:

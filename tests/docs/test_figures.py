@@ -36,7 +36,7 @@ WAYS = {"": "rules", ", `--threshold precision`": "careful"}
 
 def design() -> list[str]:
     mean = read("method_gate")["rules"]["1 3, 2, 0.8, 0.2"]["headline"]["mean"]
-    mutants = read("mutation").values()
+    mutants = read("mutation")["modules"].values()
     run, noticed = sum(sum(one.values()) for one in mutants), sum(one["killed"] for one in mutants)
     return [
         f"noticed {noticed} of {run} ({100 * noticed / run:.1f} %",

@@ -108,6 +108,15 @@ def test_named_source_that_was_not_given() -> None:
     assert detector.check(DOCUMENTS, sentence).claims[0].citations == ()
 
 
+def test_cited_document_counts_though_another_mentions_it() -> None:
+    detector = Detector(OverlapVerifier())
+    talking = [*NAMED, {"id": "minutes", "text": "The annual report of 2023 was read."}]
+    (claim,) = detector.check(talking, f"According to the 2023 annual report, {TALL}").claims
+    assert cited(claim) == [("the 2023 annual report", 1, Status.SUPPORTED)]
+    (claim,) = detector.check([*DOCUMENTS, "It has 9 floors."], "Olaf sold the mill [9].").claims
+    assert cited(claim) == [("9", None, Status.UNSUPPORTED)], "there are four documents"
+
+
 @pytest.mark.parametrize(
     "opener", ["According to Ann Hall", "According to the annual report", "In Paris", "Per person"]
 )

@@ -68,6 +68,29 @@ def test_judge_finds_contradicting_passages(locator: OverlapVerifier) -> None:
     assert all(premise != SOURCE for premise, _ in judge.calls[1])
 
 
+def test_contradicting_passage_is_preferred_to_a_likelier_one(locator: OverlapVerifier) -> None:
+    class Strict(Whole):
+        def _judge(self, premise: str, hypothesis: str) -> Probabilities:
+            alone = premise in (SOURCE, "The mill on the Arle was built in 1790.")
+            return Probabilities(0.0, 0.1, 0.9) if alone else Probabilities(0.4, 0.6, 0.0)
+
+    (claim,) = Detector(Strict()).check(SOURCE, WRONG).claims
+    assert claim.status is Status.CONTRADICTED
+    assert claim.proof is not None
+    assert claim.proof.text == "The mill on the Arle was built in 1790."
+
+
+def test_unclear_passage_is_not_shown_for_its_shortness(locator: OverlapVerifier) -> None:
+    class Careful(Whole):
+        def _judge(self, premise: str, hypothesis: str) -> Probabilities:
+            sure = 0.6 if premise.count(".") == 1 else 0.9
+            return Probabilities(0.0, 1.0 - sure, sure)
+
+    (claim,) = Detector(Careful()).check(SOURCE, WRONG).claims
+    assert claim.proof is not None
+    assert len(claim.proof.text) > len("The mill on the Arle was built in 1790.")
+
+
 def test_copy_has_its_passage(locator: OverlapVerifier) -> None:
     (claim,) = Detector(Whole()).check(SOURCE, "The weather was fine.").claims
     assert claim.proof is not None

@@ -16,6 +16,8 @@ from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status
+from halldetect.verification.judging import Judgement
+from halldetect.verification.windows import Window
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = (
@@ -78,6 +80,7 @@ WON = "Anna Brandt won the regatta."
         (["nurse"], "She is a nurse.", 2),
         (["regatta", ". "], f"{WON} The weather was fine.", 3),  # shorter than with the one before
         (["regatta", "nurse"], f"{WON} The weather was fine. She is a nurse.", 4),
+        (["harbour", "regatta"], f"The harbour was dredged in spring. {WON}", 3),
         (["dredged", "fine"], SOURCE[: SOURCE.index(" She")], 4),
         (["dredged", "lamp"], SOURCE[: SOURCE.index(" Nobody")], 5),
         (["harbour", "Fireworks"], SOURCE, 5),
@@ -89,6 +92,25 @@ def test_shortest_settling_passage_is_shown(phrases: list[str], proof: str, roun
     pairs = [pair for call in verifier.calls for pair in call]
     assert len(pairs) == len(set(pairs))
     assert len(verifier.calls) == rounds
+
+
+def test_best_sentence_is_tried_with_each_neighbour() -> None:
+    verifier = NeedsAll("nurse", "lamp")
+    assert passages(verifier, findings("The prize, a lamp, went to Anna.")) == [
+        ["She is a nurse. The prize was a lamp."]
+    ]
+
+
+def test_only_own_answers_of_the_same_document_are_known() -> None:
+    claim = "The nurse Anna Brandt won the regatta."
+    won = Window(WON, 0, Span(35, 63), page=False)
+    for statement, window in ((SOURCE, won), (claim, replace(won, document=1))):
+        found = replace(findings(claim), answers=((statement, Judgement((window,), (UNSURE,))),))
+        assert passages(NeedsAll("regatta"), found) == [[WON]]
+    verifier = NeedsAll("regatta")
+    known = replace(findings(claim), answers=((claim, Judgement((won,), (UNSURE,))),))
+    passages(verifier, known)
+    assert (WON, claim) not in [pair for call in verifier.calls for pair in call]
 
 
 def test_sentence_without_a_shared_word_is_not_tried_alone() -> None:
@@ -104,7 +126,7 @@ def test_two_best_sentences_are_tried_together_if_they_are_near(
 ) -> None:
     filler = " ".join(f"Cloud number {at} drifted by." for at in range(between))
     passage = f"Anna Brandt won the regatta. {filler} She is a nurse.".replace("  ", " ")
-    source = f"{passage} {' '.join(['Cats slept there.'] * 12)}"
+    source = f"{'Dogs sat there. ' * 4}{passage}{' Cats slept there.' * 12}"
     whole = Evidence(source, 0, Span(0, len(source)), (), YES)
     claim = "The nurse Anna Brandt won the regatta."
     found = Findings(
@@ -179,6 +201,7 @@ def test_each_claim_gets_its_own_passage() -> None:
         for claim, (_, judged) in zip(item.reports, item.answers, strict=True):
             assert claim.proof is not None
             assert judged.windows[-1].span == claim.proof.span
+            assert not any(window.page for window in judged.windows)
             assert claim.proof.span.cut(SOURCE) == claim.proof.text
 
 

@@ -8,11 +8,15 @@
 Needs mutmut (`pip install mutmut 'pytest<9'`). It works in `mutants/`, a changed copy of the
 repository, and goes on from there the next time; mutants of a function that has changed are run
 again. A mutant that survived is run again where it is named.
+
+Mutants that only change `strict=` of a `zip` are left out: it asserts that two lists are of one
+length, which they are by construction, so no input shows a difference.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import os
@@ -32,11 +36,13 @@ RUN = (*NOTICED, "survived", "no tests")
 PROGRAM = """
 import sys
 import mutmut.__main__ as mutmut
-from tests.mutation.__main__ import sample
+from tests.mutation.__main__ import only_strict, sample
 count, seed = map(int, sys.argv.pop(1).split(","))
 collect = mutmut.collect_source_file_mutation_data
 def sampled(*, mutant_names):
     found, data = collect(mutant_names=mutant_names)
+    left_out = {name for path in data for name in only_strict(path)}
+    found = [item for item in found if item[1] not in left_out]
     chosen = sample([name for _, name, _ in found], count or len(found), seed)
     return [item for item in found if item[1] in chosen], data
 mutmut.collect_source_file_mutation_data = sampled
@@ -69,6 +75,33 @@ def sample(names: Iterable[str], count: int, seed: int) -> set[str]:
     return set(sorted(names, key=rank)[:count])
 
 
+class _WithoutStrict(ast.NodeTransformer):
+    """Removes `strict=` from the calls of `zip`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "zip":
+            node.keywords = [item for item in node.keywords if item.arg != "strict"]
+        return node
+
+
+def only_strict(path: str | Path) -> set[str]:
+    """Return the names of the mutants of a module that only change `strict=` of a `zip`."""
+    source = (Path("mutants") / path).read_text(encoding="utf-8")
+    module = ".".join(Path(path).relative_to("src").with_suffix("").parts)
+    functions = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and "__mutmut_" in node.name:
+            name, node.name = node.name, ""
+            functions[name] = ast.dump(_WithoutStrict().visit(node))
+    return {
+        f"{module}.{name}"
+        for name, code in functions.items()
+        if not name.endswith("__mutmut_orig")
+        and code == functions[name.rpartition("__mutmut_")[0] + "__mutmut_orig"]
+    }
+
+
 def mutants() -> Iterator[Mutant]:
     """The mutants of the last run, in the order of the code."""
     from mutmut.mutation.data import SourceFileMutationData
@@ -79,7 +112,10 @@ def mutants() -> Iterator[Mutant]:
     for path in sorted(walk_mutatable_files()):
         data = SourceFileMutationData(path=path)
         data.load()
+        left_out = only_strict(path)
         for name, code in data.exit_code_by_key.items():
+            if name in left_out:
+                continue
             status = status_by_exit_code[code]
             missed = status in ("survived", "no tests")
             diff = get_diff_for_mutant(name, path=path) if missed else ""

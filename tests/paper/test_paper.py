@@ -11,9 +11,12 @@ import pytest
 from halldetect import Detector, Status, Verdict
 from halldetect.config import Configuration
 from halldetect.errors import ExtractionError
+from halldetect.inputs import CleanPair
 from halldetect.paper.contrast import report_claim
 from halldetect.paper.fed import fed
+from halldetect.paper.method import PaperModels, check
 from halldetect.paper.windows import source_windows
+from halldetect.preparation import Prepared
 from halldetect.protocols import ClaimsExtracted, Draft, Event
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
@@ -76,7 +79,7 @@ def test_fed_equals_the_reference_on_random_vectors() -> None:
         assert fed(scores) == pytest.approx(reference_fed(scores), abs=1e-12)
     assert fed([1.0]) == 0.0
     assert fed([0.5, 0.0]) == 1.0
-    with pytest.raises(ValueError, match="no claims"):
+    with pytest.raises(ValueError, match=r"^FED of no claims is undefined$"):
         fed([])
 
 
@@ -166,6 +169,15 @@ def test_failures_are_reasons() -> None:
     refused = Detector.paper(Scripted(), OverlapVerifier(), threshold=0.3).check("Bob left.", "")
     assert (refused.reason, refused.threshold) == ("the response is empty", 0.3)
     assert refused.provenance.extractor == {}
+
+
+@pytest.mark.parametrize("line", ["Bob left Rome", ""])
+def test_remarks_on_the_pair_and_the_models_reach_the_report(line: str) -> None:
+    item = Prepared(CleanPair(("Bob left Rome.",), "Bob left Rome.", None), notes=("of the pair",))
+    models = PaperModels(Scripted(line), OverlapVerifier(), ("of the models",))
+    report = check(item, Configuration.for_paper(), models)
+    assert (report.verdict is Verdict.UNCHECKABLE) == (not line)
+    assert report.provenance.notes == ("of the pair", "of the models")
 
 
 def telling(verifier: OverlapVerifier, steps: list[tuple[str, int, int]]) -> Detector:
@@ -269,6 +281,8 @@ def test_claim_without_windows_has_a_reason() -> None:
     ).claims
     assert fits.reason is None
     assert exceeds.reason == "the claim has 5 tokens; the verifier reads fewer"
+    report = paper.check("Bob left.", "Bob left Rome again today.")
+    assert (report.verdict, report.fed_score) == (Verdict.UNCHECKABLE, None)
 
 
 def test_default_report_has_no_field_of_the_paper() -> None:

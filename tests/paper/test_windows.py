@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,6 +74,16 @@ def test_truncated_window_is_the_longest_beginning_that_fits(room: int) -> None:
     cut = truncated(window, OverlapVerifier(), room)
     assert cut == Window(beginning, 0, Span(4, 4 + len(beginning)), scales=(2, 4))
     assert truncated(window, OverlapVerifier(), 40) == window
+
+
+@pytest.mark.parametrize("room", [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 98])
+def test_truncated_window_fills_the_room(room: int) -> None:
+    class Letters(OverlapVerifier):
+        def count_tokens(self, texts: Sequence[str]) -> list[int]:
+            return [len(text) for text in texts]
+
+    cut = truncated(Window("x" * 99, 0, Span(0, 99)), Letters(), room)
+    assert cut == Window("x" * room, 0, Span(0, room))
 
 
 def test_windows_cut_to_the_same_beginning_are_one() -> None:

@@ -28,6 +28,14 @@ def test_clauses_have_their_own_spans() -> None:
     ]
 
 
+def test_verbs_of_several_subjects_make_clauses() -> None:
+    sentence = (
+        "The two mills make flour in autumn, the old barns hold forty sheep, the small shops sell "
+        "bread and cheese, the fees rise each year, and the boats bring coal from the islands."
+    )
+    assert len(read_claims(read_response(sentence))) == 5
+
+
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -43,6 +51,12 @@ def test_clauses_have_their_own_spans() -> None:
         # participles
         "The court sentenced him to five years in prison, ordering him to pay a fine of ninety "
         "thousand dollars, suspended his licence for good, and barred him from all public office.",
+        # nouns that could be verbs
+        "The paper of the spring session compares the prices of oil, the taxes on wine, the costs "
+        "of heating, the wages of teachers, and the rents of small shops in the old town.",
+        # verbs of one subject
+        "The baker in the old street opens at five each morning, sells bread until noon, makes "
+        "cakes for the school, cleans the shop with care, and goes home before the rain.",
     ],
 )
 def test_other_sentences_stay_whole(sentence: str) -> None:
@@ -62,3 +76,23 @@ def test_four_clauses_and_25_words_are_the_least() -> None:
     assert parts(f"{FOUR}the ship.") == 4  # 25 words
     assert parts(f"{FOUR}board.") == 1
     assert parts(f"Opened in May, {FOUR[0].lower()}{FOUR[1:]}the ship.") == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "clause"),
+    [
+        ("the captain watched the river", True),
+        ("the captain watched it", True),
+        ("the pump whirs all day", True),
+        ("the captain saw nothing", True),
+        ("the enemy fled", True),
+        ("the village of the miller", False),
+        ("saying it was late", False),
+        ("nearly all were lost", False),
+        ("which was never found", False),
+    ],
+)
+def test_part_with_a_subject_and_its_verb_is_a_clause(part: str, clause: bool) -> None:
+    others = "The mill was built in the spring of 1790, its old wheel is made of oak from the "
+    others += "hills, the barn was sold last year to a neighbour"
+    assert len(read_claims(read_response(f"{others}, {part}."))) == (4 if clause else 1)

@@ -30,6 +30,9 @@ def cut(text: str) -> list[str]:
             "J. K. Rowling wrote it at 5 p.m. Then we left.",
             ["J. K. Rowling wrote it at 5 p.m.", "Then we left."],
         ),
+        # Short words that are also abbreviations.
+        ("They slept on the bus. Berlin was far.", ["They slept on the bus.", "Berlin was far."]),
+        ("He was ill. A doctor came.", ["He was ill.", "A doctor came."]),
         ('He said "I am here." Then he left.', ['He said "I am here."', "Then he left."]),
         ("1. First thing\n2. Second thing", ["1. First thing", "2. Second thing"]),
         ("1. One. Two.", ["1. One.", "Two."]),

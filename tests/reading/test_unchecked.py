@@ -110,6 +110,7 @@ def test_part_has_reason_and_weight(text: str, reason: str, asserting: bool) -> 
         ("Tom swims.[^1]\n\n[^1]: Ann ran.", [("1", "a citation mark")] * 2),
         ("Tom swims.[3]\n[4]", [("[3]", "a citation mark"), ("4", "a list mark")]),
         ("  ```sh\nls foo\n```", [("sh", "code"), ("ls foo", "code")]),
+        ("> ```sh\n> ls foo\n> ```", [("sh", "code"), ("ls foo", "code")]),
         ("~~~sh\nls foo\n~~~", [("sh", "code"), ("ls foo", "code")]),
         ("[Tom swims](a-b).", [("a-b", "a link")]),
         ("[foo]: https://a.org/x", [("foo]: https://a.org/x", "a link")]),

@@ -187,3 +187,36 @@ def test_long_sentence_is_halved_at_a_space(sentence: str, room: int, parts: lis
         (span,) = document.sentences
         found = _cut_sentence(counted(document, Letters), span, room)
         assert [part.cut(document.text) for part in found] == parts
+
+
+# Several documents
+
+
+def premises(documents: list[str], claim: str, verifier: OverlapVerifier) -> list[str]:
+    assert Detector(verifier).check(documents, claim).reason is None
+    return [premise for call in verifier.calls for premise, _ in call]
+
+
+def test_runs_of_documents_are_joined_as_far_as_they_fit() -> None:
+    documents = [f"{name} {'slept ' * 50}well." for name in ("Ann", "Bob", "Eve")]
+    claim = "Ann and Bob and Eve met."
+    asked = premises(documents, claim, OverlapVerifier(300))
+    assert " ".join(documents[:2]) in asked
+    assert " ".join(documents) in asked
+    asked = premises(documents, claim, OverlapVerifier(200))
+    assert " ".join(documents[:2]) in asked
+    assert " ".join(documents) not in asked, "three do not fit beside the claim"
+
+
+def test_page_of_one_document_has_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Whole(OverlapVerifier):
+        reads_whole_sources = True
+
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
+    )
+    short, long = "Ann slept.", f"Bob {'slept ' * 100}well."
+    assert f"Document 1\n{short}\n\nDocument 2\n{short}" in premises(
+        [short, short], "Ann and Bob met.", Whole()
+    )
+    assert premises([long, long], "Ann and Bob met.", Whole()) == [long]

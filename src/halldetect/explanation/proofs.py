@@ -155,7 +155,7 @@ class _Search:
         yield [run(best - 1, best), run(best, best + 1)]
         for around in _AROUND:
             spans = [run(best - around, best + around)]
-            if around == _AROUND[0] and 0 < last - first <= _MOST_BETWEEN + 1:
+            if around == _AROUND[0] and last - first <= _MOST_BETWEEN + 1:
                 spans.append(run(first, last))
             yield spans
 
@@ -184,7 +184,7 @@ def locate(
             for item in findings
         ]
         tasks = [
-            Task(tuple(map(item.statement, chosen)), item.documents, item.pair.document_names)
+            Task(tuple(map(item.statement, chosen)), item.documents)
             for item, chosen in zip(findings, places, strict=True)
         ]
         enough = None if by_judge else lambda answer: answer.entailment >= CLEAR

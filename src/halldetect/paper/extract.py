@@ -52,7 +52,7 @@ def clean_line(line: str) -> str:
         line = line[mark.end() :]
         mark = _MARK.match(line)
     line = line.rstrip(_TRAILING)
-    if len(line) > 1 and _QUOTES.get(line[0]) == line[-1] and line[0] not in line[1:-1]:
+    if _QUOTES.get(line[:1]) == line[-1:] and line[0] not in line[1:-1]:
         line = line[1:-1].strip().rstrip(_TRAILING)
     return line if any(char.isalnum() for char in line) else ""
 

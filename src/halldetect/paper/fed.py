@@ -12,4 +12,4 @@ def fed(scores: Sequence[float]) -> float:
         raise ValueError("FED of no claims is undefined")
     if any(score <= 0.0 for score in scores):
         return 1.0
-    return min(1.0, max(0.0, 1.0 - math.exp(math.fsum(map(math.log, scores)) / len(scores))))
+    return max(0.0, 1.0 - math.exp(math.fsum(map(math.log, scores)) / len(scores)))

@@ -16,7 +16,6 @@ from halldetect.reading.references import readings
 from halldetect.reading.response import ENTITY
 from halldetect.reading.words import (
     ARTICLES,
-    SUBJECTS,
     is_finite_verb,
     may_be_past,
     may_be_verb,
@@ -28,7 +27,6 @@ _LIST_MARK = re.compile(r"[\s>*+•-]*[(\[]?")
 _NUMBER = re.compile(r"\d{1,9}|[a-z]", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:[\w-]{1,12}\]:\s*<?)?(?:https?:|www\.)", re.IGNORECASE)
 _GAP = re.compile(rb"\0+")
-_LETTER = re.compile(r"[^\W_]")
 # Characters searched for mark-up around a part.
 _NEAR = 300
 # One false clause among many true ones hardly lowers the support of the whole sentence. So a
@@ -99,8 +97,6 @@ def read_claims(response: Document, language: str = ENGLISH) -> tuple[Claim, ...
 def clauses(sentence: TrackedText) -> list[TrackedText]:
     """Return the clauses of a long sentence of many; else the sentence as it is."""
     text = sentence.text
-    if len(text) < 2 * MIN_WORDS - 1:
-        return [sentence]
     borders = list(_BORDER.finditer(text))
     if len(borders) < MIN_CLAUSES - 1 or len(words(text)) < MIN_WORDS:
         return [sentence]
@@ -127,9 +123,7 @@ def _is_clause(text: str) -> bool:
             return False
         if position == 0 or before in ARTICLES:
             continue
-        after = sequence[position + 1].norm if position + 1 < len(sequence) else ""
-        participle = norm.endswith("ed") and after not in ARTICLES and after not in SUBJECTS
-        if is_finite_verb(norm) or (may_be_past(norm) and not participle):
+        if is_finite_verb(norm) or may_be_past(norm):
             return True
         # "weighs", "retires": after a subject in the singular
         if may_be_verb(norm) or (
@@ -168,12 +162,9 @@ def unchecked_parts(response: Document) -> tuple[UncheckedPart, ...]:
     line_ends = [match.start() for match in re.finditer("\n", text)]
     parts = []
     for gap in _GAP.finditer(own):
-        start, end = gap.span()
-        if not (_LETTER.search(text, start, end) or any(kinds[start:end])):
-            continue
         places = [
             at
-            for at in range(start, end)
+            for at in range(*gap.span())
             if text[at].isalnum() or (kinds[at] and not text[at].isspace())
         ]
         keys = (kinds[at] or (bisect_left(line_ends, at), "") for at in places)

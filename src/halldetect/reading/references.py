@@ -175,7 +175,7 @@ def _antecedent(pronoun: str, before: str) -> str | None:
     ):
         return None
     head = next((a for a, b in pairwise(inside) if b.norm == "of"), inside[-1])
-    name = all(word.capital for word in inside if word.norm not in ("of", "the", "and"))
+    name = all(word.capital for word in inside if word.norm not in ("of", "the"))
     plural_noun = head.norm.endswith("s") and not head.norm.endswith(("ss", "us", "is"))
     plural = bool(norms & (NUMBER_WORDS | _PLURALS | {"and"}))
     plural = plural or (plural_noun and (plain or not name or len(inside) == 1))

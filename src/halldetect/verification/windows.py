@@ -135,9 +135,9 @@ def _overlapped(counted: CountedDocument, pages: Sequence[Span], room: int) -> l
 def _run_starts(sizes: Sequence[int], room: int) -> list[int]:
     """Return the start of each run if every run takes all units that fit."""
     starts: list[int] = []
-    filled = 0
+    filled = math.inf  # the first unit begins a run
     for at, size in enumerate(sizes):
-        if not starts or filled + size > room:
+        if filled + size > room:
             starts.append(at)
             filled = 0
         filled += size
@@ -315,9 +315,9 @@ class FittedTask:
         names = self.task.names or [f"Document {at + 1}" for at in range(len(self.task.documents))]
         texts = [f"{names[window.document]}\n{window.text}" for window, _ in pages]
         groups: list[list[int]] = []
-        filled = 0
+        filled = math.inf
         for at, size in enumerate(self._verifier.count_tokens(texts)):
-            if not groups or filled + size + SEAM > room:
+            if filled + size + SEAM > room:
                 groups.append([])
                 filled = 0
             groups[-1].append(at)

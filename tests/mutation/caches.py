@@ -1,0 +1,19 @@
+"""A plugin of pytest that empties the caches of texts before every test.
+
+mutmut runs mutants in forks of a process that has run all tests. What the unchanged code has found
+in a text would stand there for what a mutant finds.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def pytest_runtest_setup() -> None:
+    """Empty the caches of limited size; the others hold what is loaded once."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "halldetect":
+            for value in list(vars(module).values()):
+                for cached in (value, getattr(value, "__wrapped__", None)):
+                    if hasattr(cached, "cache_clear") and cached.cache_parameters()["maxsize"]:
+                        cached.cache_clear()
