@@ -50,7 +50,7 @@ def test_time_is_linear(start: str, part: str) -> None:
     prompt_sources(prompt)
     message = {"role": "user", "content": prompt}
     SourcePlaces(markers=(("[[KB]]", "[[/KB]]"),)).find({"messages": [message]})
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 20  # many minutes if it were not
 
 
 def test_messages_that_are_sources_come_before_prompts() -> None:
