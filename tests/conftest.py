@@ -70,6 +70,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if mark and mark[1] in re.findall(r"\bnot (\w+)", wanted) else None
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each process a half in one piece: it starts the services of a module only once."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.option.dist == "load" else None
+
+
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
     if not (NO_SKIP and report.skipped) or hasattr(report, "wasxfail"):
         return
