@@ -9,9 +9,9 @@ import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
+from time import monotonic, sleep  # by name: tests replace time.sleep beside a worker thread
 
 from halldetect import Detector
 from halldetect.config import Configuration
@@ -27,9 +27,9 @@ _SLEEP = re.compile(r"sleeps (\d+) ms")
 
 
 def _sleep(seconds: float) -> None:
-    until, awake = time.monotonic() + seconds, os.environ.get(AWAKE)
-    while time.monotonic() < until and not (awake and Path(awake).exists()):
-        time.sleep(0.005)
+    until, awake = monotonic() + seconds, os.environ.get(AWAKE)
+    while monotonic() < until and not (awake and Path(awake).exists()):
+        sleep(0.005)
 
 
 class ObedientVerifier(OverlapVerifier):
@@ -42,10 +42,10 @@ class ObedientVerifier(OverlapVerifier):
             if found := _SLEEP.search(claim):
                 _sleep(int(found[1]) / 1000)
             if "never wakes" in claim:
-                time.sleep(600)
+                sleep(600)
             if "never pauses" in claim:
-                deadline = time.monotonic() + 60
-                while time.monotonic() < deadline:
+                deadline = monotonic() + 60
+                while monotonic() < deadline:
                     re.match("(a|aa)+$", "a" * 25 + "b")
             if "verifier dies" in claim:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -66,7 +66,7 @@ class FakeDetectorPool(ModelDetectorPool):
             raise RuntimeError("no model")
         if os.environ.get("FAKE_LOAD") == "takes long":
             print("loading", file=sys.stderr, flush=True)
-            time.sleep(600)
+            sleep(600)
 
     def get(self, configuration: Configuration) -> Detector:
         if configuration.verifier == "broken":
