@@ -15,7 +15,7 @@ from halldetect.repair.outcome import Repair
 from halldetect_serve.client import Checked, Choices, Client, Event
 from tests.support.api_requests import RESPONSE, SOURCE, local, untimed
 from tests.support.fake_service import AWAKE
-from tests.support.running import Reachable
+from tests.support.running import Reachable, eventually
 from tests.support.upstreams import Script, upstream
 
 
@@ -73,6 +73,7 @@ def test_refusals_of_a_stream(
         with pytest.raises(ServiceError, match="time is up"):
             list(client.stream(SOURCE, "Somebody sleeps 60000 ms a day.", choices=hasty))
     (tmp_path / "awake").touch()
+    eventually(service.idle)
 
 
 def test_nobody_there() -> None:

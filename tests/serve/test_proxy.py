@@ -487,6 +487,8 @@ def test_failed_check_is_reported(
         chat(proxies[action], halldetect=late, stream=stream) for action in ("annotate", "block")
     )
     (tmp_path / "awake").touch()
+    for action in ("annotate", "block"):
+        eventually(proxies[action].idle)
     body = streamed(annotated)[0][-1] if stream else annotated.json()
     assert body["halldetect"]["error"]["code"] == "deadline_exceeded"
     if stream:
