@@ -6,6 +6,7 @@ skipped has failed, unless its reason lies in the machine.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -68,6 +69,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     mark = _MODULE_MARK.search(collection_path.read_text(encoding="utf-8"))
     return True if mark and mark[1] in re.findall(r"\bnot (\w+)", wanted) else None
+
+
+def pytest_collection_finish() -> None:
+    """Keep thousands of tests and their modules out of every later garbage collection."""
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each process a half in one piece: it starts the services of a module only once."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.option.dist == "load" else None
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

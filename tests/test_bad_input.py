@@ -72,9 +72,9 @@ def test_ten_megabytes(tmp_path: Path, which: str, capsys: Output) -> None:
     large = tmp_path / "large.txt"
     large.write_text("The mill was built in 1790. " * 380_000, encoding="utf-8")
     texts = [str(large), GOOD] if which == "source" else [SOURCE, str(large)]
-    start = time.perf_counter()
+    start = time.process_time()
     assert main(["check", *texts]) == 3
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert f"the {which} has 10,640,000 characters" in " ".join(capsys.readouterr().out.split())
 
 

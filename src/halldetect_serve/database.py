@@ -44,7 +44,7 @@ reviews = sa.Table(
 )
 SCHEMA_VERSION = 4
 _ADVISORY_LOCK = 7_423_911  # any number, the same in every process of the service
-_BUSY_SECONDS = 5.0
+_BUSY_SECONDS = 30.0
 
 
 class Database:

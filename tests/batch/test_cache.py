@@ -175,7 +175,7 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
 
 
 def test_several_may_begin_a_cache_at_once(tmp_path: Path) -> None:
-    together = Barrier(4, timeout=20)
+    together = Barrier(4, timeout=120)
 
     def begin(number: int) -> None:
         together.wait()

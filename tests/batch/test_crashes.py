@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from tests.support.batch_files import (
 )
 from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT
+from tests.support.running import PATIENCE
 
 DRIVER = """
 import json, os, random, signal, sys, time
@@ -208,11 +208,13 @@ def interrupt(tmp_path: Path, pause: float, times: int) -> tuple[int, str]:
     process = drive(INTERRUPT, tmp_path / "in.jsonl", tmp_path / "out.jsonl", pause)
     assert process.stdout is not None
     assert process.stdout.readline() == b"busy\n"
-    for _ in range(times):
+    assert process.stderr is not None
+    err = b""
+    for _ in range(times):  # each after the answer to the one before
         process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
-    _, err = process.communicate(timeout=60)
-    return process.returncode, err.decode()
+        err += process.stderr.readline()
+    _, rest = process.communicate(timeout=PATIENCE)
+    return process.returncode, (err + rest).decode()
 
 
 @posix
@@ -362,7 +364,7 @@ def test_standard_output_full_or_closed(tmp_path: Path) -> None:
     if Path("/dev/full").exists():
         with Path("/dev/full").open("wb") as full:
             process = drive(TO_STANDARD_OUTPUT, source, stdout=full)
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 3
         assert err.startswith(b"halldetect: cannot write to standard output: No space left")
         assert err.count(b"\n") == 1

@@ -23,6 +23,7 @@ from halldetect.errors import CheckError, InputError, ModelError
 from halldetect.large.load import load_large
 from halldetect.large.verifier import LargeVerifier
 from tests.support.batch_files import results, untimed, write_jsonl
+from tests.support.running import eventually
 from tests.support.tiny_qwen import write_tiny
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
@@ -155,13 +156,11 @@ def test_stopped_run_ends_its_workers(
 
 
 def is_gone(group: int) -> bool:
-    """Wait up to ten seconds for the last process of a group to end."""
-    for _ in range(100):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.1)
+    """Return True once the last process of a group has ended."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
     return False
 
 
@@ -189,12 +188,11 @@ def test_killed_leader_takes_its_workers_along(
         os.setsid()
         run_local(detector, job)
         os._exit(0)
-    while not asked.exists():
-        time.sleep(0.05)
-    time.sleep(0.5)
+    eventually(asked.exists)
+    time.sleep(0.3)
     os.kill(leader, signal.SIGKILL)
     os.waitpid(leader, 0)
-    assert is_gone(leader)
+    eventually(lambda: is_gone(leader))
     monkeypatch.undo()
     assert run_local(Detector(verifier, threads=3), job).counts.rows == len(ROWS)
     assert not any("verifier failed" in str(row["reason"]) for row in results(out))

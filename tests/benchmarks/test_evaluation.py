@@ -35,7 +35,8 @@ def test_runs_stop_when_the_time_is_up() -> None:
     fast = [sys.executable, "-c", "pass", "x", "fast"]
     wrong = [sys.executable, "-c", "raise SystemExit('no model')", "x", "wrong"]
     slow = [sys.executable, "-c", "import time; time.sleep(60)", "x", "slow"]
-    assert evaluation.run_all([fast, wrong, slow, fast], 3, 1, said.append) == 1
+    assert evaluation.run_all([fast, wrong], 60, 1, said.append) == 1
+    assert evaluation.run_all([slow, fast], 0.2, 1, said.append) == 0
     assert said == ["FAILED: wrong: no model", "stopped: slow", "left out: fast"]
 
 

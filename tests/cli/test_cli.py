@@ -293,8 +293,8 @@ def test_help_comes_in_half_a_second() -> None:
 
     usage = partial(halldetect_process, "--help")
     python = min(seconds(bare, b"") for _ in range(3))
-    needed = min(seconds(usage, b"exit status: 0 faithful") for _ in range(3))
-    assert needed < max(0.5, 12.5 * python)
+    needed = (seconds(usage, b"exit status: 0 faithful") for _ in range(3))
+    assert any(taken < max(0.5, 12.5 * python) for taken in needed)
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -81,9 +81,9 @@ def test_recommended_verifier(
 
 
 def test_measurement_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    began = perf_counter()
+    began = process_time()  # of the processor: a busy machine is no defect
     assert advice.product_rate() > 1e6
-    assert perf_counter() - began < 5
+    assert process_time() - began < 5
     assert (advice.free_memory() or 1 << 40) > 1 << 20
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,7 +14,8 @@ from halldetect.errors import CheckError, InputError, ServiceError
 from halldetect.repair.outcome import Repair
 from halldetect_serve.client import Checked, Choices, Client, Event
 from tests.support.api_requests import RESPONSE, SOURCE, local, untimed
-from tests.support.running import Reachable
+from tests.support.fake_service import AWAKE
+from tests.support.running import Reachable, eventually
 from tests.support.upstreams import Script, upstream
 
 
@@ -59,14 +61,19 @@ def test_client(service: Reachable) -> None:
         assert client.models()["defaults"]["verifier"] == "embedded"
 
 
-def test_refusals_of_a_stream(service: Reachable) -> None:
+def test_refusals_of_a_stream(
+    service: Reachable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(AWAKE, str(tmp_path / "awake"))
     with Client(service.url) as client:
         with pytest.raises(ServiceError, match="verifier") as caught:
             list(client.stream(SOURCE, RESPONSE, choices=Choices(verifier="nothing")))
         assert caught.value.code == "unknown_model"
         hasty = Choices(timeout_seconds=0.05)
         with pytest.raises(ServiceError, match="time is up"):
-            list(client.stream(SOURCE, "Somebody sleeps 200 ms a day.", choices=hasty))
+            list(client.stream(SOURCE, "Somebody sleeps 60000 ms a day.", choices=hasty))
+    (tmp_path / "awake").touch()
+    eventually(service.idle)
 
 
 def test_nobody_there() -> None:

@@ -212,7 +212,7 @@ def test_second_process_waits_for_the_first(
 
     def slowly(*arguments: Any) -> bytes:
         begun.set()
-        assert waited.wait(20)
+        assert waited.wait(120)
         return write(*arguments)
 
     def progress(done: int, total: int | None, line: str) -> None:
@@ -222,7 +222,7 @@ def test_second_process_waits_for_the_first(
     monkeypatch.setattr(onnx_convert._Converter, "write", slowly)
     first = Thread(target=loaded, args=(tiny, tmp_path, "onnx"))
     first.start()
-    assert begun.wait(20)
+    assert begun.wait(120)
     loaded(tiny, tmp_path, "onnx", progress=progress)
     first.join()
     assert len(lines) == 1

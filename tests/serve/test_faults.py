@@ -7,11 +7,10 @@ import os
 import resource
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,14 +20,18 @@ import pytest
 from halldetect.errors import ModelError
 from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
 from tests.support.api_requests import ASKED, SOURCE, events, refused
+from tests.support.fake_service import AWAKE
 from tests.support.running import (
     PATIENCE,
     LocalService,
     Reachable,
     eventually,
+    http_front,
     local_service,
     serving,
 )
+
+LONG = 90_000  # milliseconds that nobody waits for: longer than a busy machine needs
 
 
 def slow(ms: int, word: str = "Somebody") -> dict[str, Any]:
@@ -42,9 +45,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalService]:
         StorageSettings(
             f"sqlite:///{tmp_path_factory.mktemp('faults') / 'serve.db'}", reports=True
         ),
-        limits=Limits(
-            queue=2, max_items=2, batch=1, rate=0, timeout=60, read_timeout=1.0, write_timeout=0.5
-        ),
+        limits=Limits(queue=2, max_items=2, batch=1, rate=0, timeout=PATIENCE, write_timeout=0.5),
     )
     with local_service(settings) as running:
         yield running
@@ -60,13 +61,18 @@ def idle(service: Reachable) -> bool:
     return in_work(service) == 0
 
 
-def test_killed_worker_is_replaced(
-    small: LocalService,
-) -> None:
+def test_killed_worker_is_replaced(small: LocalService, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, may_start = small.supervisor._start, Event()
+
+    def start_later() -> None:
+        may_start.wait(PATIENCE)
+        start()
+
+    monkeypatch.setattr(small.supervisor, "_start", start_later)
     with small.client() as client, ThreadPoolExecutor(1) as pool:
         before = small.worker()
-        asked = pool.submit(client.post, "/v1/check", json=slow(15_000))
-        watched = {"method": "POST", "url": "/v1/check/stream", "json": slow(15_000, "Another")}
+        asked = pool.submit(client.post, "/v1/check", json=slow(LONG))
+        watched = {"method": "POST", "url": "/v1/check/stream", "json": slow(LONG, "Another")}
         with client.stream(**watched) as stream:
             lines = stream.iter_lines()
             accepted = next(lines)
@@ -80,6 +86,7 @@ def test_killed_worker_is_replaced(
         assert (kind, data["error"]["code"]) == ("error", "worker_failed")
         assert client.get("/healthz").status_code == 200
         refused(client.get("/readyz"), "worker_failed")
+        may_start.set()
         eventually(lambda: client.get("/readyz").status_code == 200)
         assert small.worker() != before
         assert client.post("/v1/check", json=ASKED).status_code == 200
@@ -115,13 +122,10 @@ def test_full_queue_refuses_the_rest(small: LocalService) -> None:
 
 def test_time_is_up(small: LocalService) -> None:
     with small.client() as client:
-        began = time.monotonic()
-        answer = client.post("/v1/check", json={**slow(1500), "timeout_seconds": 0.1})
-        assert time.monotonic() - began < 1.5
+        hasty = {**slow(LONG), "timeout_seconds": 0.1}
+        answer = client.post("/v1/check", json=hasty, timeout=LONG / 2000)
         assert "time is up" in refused(answer, "deadline_exceeded")
-        told = events(
-            client.post("/v1/check/stream", json={**slow(100), "timeout_seconds": 0.1}).text
-        )
+        told = events(client.post("/v1/check/stream", json=hasty, timeout=LONG / 2000).text)
         assert told[-1][1]["error"]["code"] == "deadline_exceeded"
         eventually(lambda: idle(small))
 
@@ -130,12 +134,11 @@ def test_time_is_up(small: LocalService) -> None:
 def test_leaving_client_cancels_its_request(small: LocalService, path: str) -> None:
     # Sixteen claims go to the verifier at a time, in two rounds.
     source = " ".join(f"The bridge of {year} has six lanes." for year in range(1900, 1916))
-    response = " ".join(f"In place {at} of {path} one sleeps 200 ms a day." for at in range(32))
+    response = " ".join(f"In place {at} of {path} one sleeps 4000 ms a day." for at in range(32))
     with small.client() as client, pytest.raises(httpx.ReadTimeout):
         client.post(path, json={"source": source, "response": response}, timeout=0.3)
-    began = time.monotonic()
-    eventually(lambda: idle(small))
-    assert time.monotonic() - began < 4, "without the cancellation it would go on"
+    # Without the cancellation it would go on for two minutes.
+    eventually(lambda: idle(small), patience=60)
 
 
 def test_check_without_pauses_is_interrupted(small: LocalService) -> None:
@@ -144,21 +147,22 @@ def test_check_without_pauses_is_interrupted(small: LocalService) -> None:
     with small.client() as client:
         with pytest.raises(httpx.ReadTimeout):
             client.post("/v1/check", json=asked, timeout=0.3)
-        began = time.monotonic()
-        eventually(lambda: idle(small))
-        assert time.monotonic() - began < 1.5, "a second, and a look now and then"
+        eventually(lambda: idle(small), patience=PATIENCE / 4)
         assert client.post("/v1/check", json=ASKED).status_code == 200
     assert small.worker() == worker
 
 
-def raw(service: LocalService) -> socket.socket:
+def raw(service: Reachable) -> socket.socket:
     parts = urlsplit(service.url)
     connection = socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE)
     return connection
 
 
-def test_slow_sender(small: LocalService) -> None:
-    with raw(small) as connection:
+def test_slow_sender(tmp_path: Path) -> None:
+    settings = ServiceSettings(
+        StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"), limits=Limits(read_timeout=0.3)
+    )
+    with http_front(settings) as service, raw(service) as connection:
         connection.sendall(
             b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b'Content-Length: 500\r\n\r\n{"source": '
@@ -198,11 +202,9 @@ def test_huge_body_is_not_read(small: LocalService) -> None:
 
 
 def test_body_of_unknown_keys_is_refused_at_once(small: LocalService) -> None:
-    many = {**ASKED, **{f"key{at}": 1 for at in range(400_000)}}
-    began = time.monotonic()
+    many = {**ASKED, **{f"key{at}": 1 for at in range(100_000)}}
     with small.client() as client:
         refused(client.post("/v1/check", json=many), "invalid_json")
-    assert time.monotonic() - began < 5
 
 
 def test_broken_requests_harm_nobody(small: LocalService) -> None:
@@ -228,17 +230,22 @@ def test_unloadable_models_end_the_start(tmp_path: Path, monkeypatch: pytest.Mon
     assert not (tmp_path / "x.db").exists(), "without storage there is no database"
 
 
-def test_sigterm_lets_requests_finish() -> None:
-    with serving("--drain", "3") as service, ThreadPoolExecutor(3) as pool:
+def test_sigterm_lets_requests_finish(tmp_path: Path) -> None:
+    awake = tmp_path / "awake"
+    environment = {AWAKE: str(awake)}
+    with (
+        serving("--drain", "4", environment=environment) as service,
+        ThreadPoolExecutor(3) as pool,
+    ):
         with service.client() as client:
-            asked = pool.submit(client.post, "/v1/check", json=slow(400))
-            watched = pool.submit(client.post, "/v1/check/stream", json=slow(400, "Another"))
+            asked = pool.submit(client.post, "/v1/check", json=slow(LONG))
+            watched = pool.submit(client.post, "/v1/check/stream", json=slow(LONG, "Another"))
             eventually(lambda: in_work(service) == 2)
-            late = pool.submit(
-                client.post, "/v1/check", json={**slow(20_000, "Late"), "threshold": 0.4}
-            )
+            stuck = {**ASKED, "response": "The verifier never wakes.", "threshold": 0.4}
+            late = pool.submit(client.post, "/v1/check", json=stuck)
             eventually(lambda: in_work(service) == 3)
             service.process.send_signal(signal.SIGTERM)
+            awake.touch()
             assert asked.result(PATIENCE).status_code == 200
             assert events(watched.result(PATIENCE).text)[-1][0] == "report"
             refused(late.result(PATIENCE), "shutting_down")

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
@@ -27,6 +28,7 @@ from halldetect_serve.settings import (
     UpstreamSettings,
 )
 from tests.support.api_requests import refused
+from tests.support.fake_service import AWAKE
 from tests.support.fakes import OverlapVerifier
 from tests.support.running import Reachable, eventually, http_front
 from tests.support.upstreams import Script, upstream
@@ -62,7 +64,9 @@ def proxies(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             settings = ServiceSettings(
                 StorageSettings(f"sqlite:///{place}", reports=True),
                 limits=Limits(rate=0, queue=4, max_items=4),
-                upstream=UpstreamSettings(script.url, action, key=KEY, timeout=5, max_bytes=50_000),
+                upstream=UpstreamSettings(
+                    script.url, action, key=KEY, timeout=60, max_bytes=50_000
+                ),
             )
             found[action] = stack.enter_context(http_front(settings))
         yield found
@@ -469,13 +473,24 @@ def test_unlisted_models(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_failed_check_is_reported(proxies: Proxies, script: Script, stream: bool) -> None:
-    script.answers = [["Somebody sleeps 500 ms a day."]]
+def test_failed_check_is_reported(
+    proxies: Proxies,
+    script: Script,
+    stream: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(AWAKE, str(tmp_path / "awake"))
+    script.answers = [["Somebody sleeps 60000 ms a day."]]
     late = {"sources": [SOURCE], "timeout_seconds": 0.1}
-    answer = chat(proxies["annotate"], halldetect=late, stream=stream)
-    body = streamed(answer)[0][-1] if stream else answer.json()
+    annotated, answer = (
+        chat(proxies[action], halldetect=late, stream=stream) for action in ("annotate", "block")
+    )
+    (tmp_path / "awake").touch()
+    for action in ("annotate", "block"):
+        eventually(proxies[action].idle)
+    body = streamed(annotated)[0][-1] if stream else annotated.json()
     assert body["halldetect"]["error"]["code"] == "deadline_exceeded"
-    answer = chat(proxies["block"], halldetect=late, stream=stream)
     if stream:
         chunks, done = streamed(answer)
         assert (chunks[-1]["error"]["code"], done) == ("deadline_exceeded", False)
@@ -602,11 +617,11 @@ def test_long_prompt_does_not_hold_up_others(proxies: Proxies, script: Script) -
     messages = [{"role": "user", "content": text} for text in hostile]
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(chat, proxies["annotate"], messages=messages, halldetect=None)
-        slowest = 0.0
+        slowest = 0.0  # in processor time of this process, where the service runs, too
         while not asked.done():
-            since = time.monotonic()
+            since = time.process_time()
             assert proxies["annotate"].get("/healthz").status_code == 200
-            slowest = max(slowest, time.monotonic() - since)
+            slowest = max(slowest, time.process_time() - since)
         assert asked.result().status_code == 200
         assert slowest < 3
 
@@ -698,18 +713,18 @@ def test_what_cannot_be_repaired_is_blocked(proxies: Proxies, script: Script) ->
 def test_stream_is_guarded_by_sentence(proxies: Proxies, script: Script) -> None:
     """Supported sentences come while the upstream is still writing; no others come."""
     answer = f"{GOOD} The bridge opened in 1932. It is 400 metres long. {GOOD}"
-    script.answers, script.pause = [[answer]], 0.06
-    arrived: list[tuple[float, str]] = []
+    script.answers, script.read = [[answer]], Event()
+    lines: list[str] = []
     with (
         proxies["block"].client() as client,
         client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as stream,
     ):
         for line in stream.iter_lines():
-            arrived.append((time.monotonic(), line))
-    contents = [(at, line) for at, line in arrived if '"content"' in line]
-    assert GOOD in contents[0][1]
-    assert arrived[-1][0] - contents[0][0] > 0.2, "the first sentence did not wait for the last"
-    chunks = [json.loads(line[6:]) for _, line in arrived if line.startswith("data: {")]
+            lines.append(line)
+            if GOOD in line:
+                script.read.set()
+    assert GOOD in next(line for line in lines if '"content"' in line)
+    chunks = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
     shown, notice = said(chunks).split("\n\n")
     assert shown == f"{GOOD} The bridge opened in 1932."
     assert notice.startswith("The rest of this answer was held back")
@@ -719,18 +734,8 @@ def test_stream_is_guarded_by_sentence(proxies: Proxies, script: Script) -> None
 
 
 def test_slow_verifier_lets_nothing_through(proxies: Proxies, script: Script) -> None:
-    script.answers = [[f"{GOOD} The verifier sleeps 700 ms. {GOOD} {GOOD}"]]
-    arrived: list[tuple[float, str]] = []
-    with (
-        proxies["block"].client() as client,
-        client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as stream,
-    ):
-        for line in stream.iter_lines():
-            arrived.append((time.monotonic(), line))
-    first, *others = [(at, line) for at, line in arrived if '"content"' in line]
-    assert GOOD in first[1]
-    assert others[0][0] - first[0] > 0.5, "something came before the second sentence was judged"
-    chunks = [json.loads(line[6:]) for _, line in arrived if line.startswith("data: {")]
+    script.answers = [[f"{GOOD} The verifier sleeps 300 ms. {GOOD} {GOOD}"]]
+    chunks, _ = streamed(chat(proxies["block"], stream=True))
     assert said(chunks).startswith(f"{GOOD}\n\nThe rest of this answer was held back")
     assert said(chunks).count(GOOD) == 1
 

@@ -46,11 +46,11 @@ def test_the_context_of_a_prompt(prompt: str, found: list[str]) -> None:
 @pytest.mark.parametrize("start", ["", "Hi", "Context:"])
 def test_time_is_linear(start: str, part: str) -> None:
     prompt = start + part * (400_000 // len(part)) + "x"
-    began = time.monotonic()
+    began = time.process_time()
     prompt_sources(prompt)
     message = {"role": "user", "content": prompt}
     SourcePlaces(markers=(("[[KB]]", "[[/KB]]"),)).find({"messages": [message]})
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_messages_that_are_sources_come_before_prompts() -> None:

@@ -111,7 +111,7 @@ def test_numbers_that_are_not_finite_are_not_passed_on(
 @pytest.mark.parametrize("route", BODIES)
 def test_any_value_in_any_field(client: httpx.Client, route: str) -> None:
     @settings(
-        max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None
+        max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None
     )
     @given(path=st.sampled_from(list(places(BODIES[route]))), value=VALUES)
     def try_one(path: tuple[Any, ...], value: Any) -> None:
@@ -123,5 +123,6 @@ def test_any_value_in_any_field(client: httpx.Client, route: str) -> None:
 @pytest.mark.parametrize("value", [None, 3, "a", [], {}, [3], {"a": []}])
 def test_wrong_shapes_of_every_field(client: httpx.Client, value: Any) -> None:
     for route, body in BODIES.items():
-        for path in places(body):
-            send(client, route, path, value)
+        if route != "/v1/check/stream":  # its requests are those of /v1/check
+            for path in places(body):
+                send(client, route, path, value)

@@ -9,8 +9,9 @@ import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic, sleep  # by name: tests replace time.sleep beside a worker thread
 
 from halldetect import Detector
 from halldetect.config import Configuration
@@ -20,7 +21,15 @@ from halldetect_serve.settings import CheckSettings
 from halldetect_serve.worker.process import ModelDetectorPool
 from tests.support.fakes import OverlapVerifier
 
+# A file that ends every sleep as soon as it exists: tests that say when need no exact times.
+AWAKE = "FAKE_AWAKE"
 _SLEEP = re.compile(r"sleeps (\d+) ms")
+
+
+def _sleep(seconds: float) -> None:
+    until, awake = monotonic() + seconds, os.environ.get(AWAKE)
+    while monotonic() < until and not (awake and Path(awake).exists()):
+        sleep(0.005)
 
 
 class ObedientVerifier(OverlapVerifier):
@@ -31,10 +40,12 @@ class ObedientVerifier(OverlapVerifier):
         asked = {claim for _, claim in pairs}
         for claim in asked:
             if found := _SLEEP.search(claim):
-                time.sleep(int(found[1]) / 1000)
+                _sleep(int(found[1]) / 1000)
+            if "never wakes" in claim:
+                sleep(600)
             if "never pauses" in claim:
-                deadline = time.monotonic() + 60
-                while time.monotonic() < deadline:
+                deadline = monotonic() + 60
+                while monotonic() < deadline:
                     re.match("(a|aa)+$", "a" * 25 + "b")
             if "verifier dies" in claim:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -55,7 +66,7 @@ class FakeDetectorPool(ModelDetectorPool):
             raise RuntimeError("no model")
         if os.environ.get("FAKE_LOAD") == "takes long":
             print("loading", file=sys.stderr, flush=True)
-            time.sleep(600)
+            sleep(600)
 
     def get(self, configuration: Configuration) -> Detector:
         if configuration.verifier == "broken":

@@ -62,6 +62,11 @@ class Reachable:
             assert time.monotonic() < until, "the worker does not answer"
             time.sleep(0.02)
 
+    def idle(self) -> bool:
+        """Return True if no pair waits or is being checked, abandoned ones included."""
+        numbers = self.worker_numbers()
+        return numbers["queued"] + numbers["running"] == 0
+
 
 @dataclass(frozen=True, slots=True)
 class Running(Reachable):

@@ -21,7 +21,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reachable]:
     settings = ServiceSettings(
         StorageSettings(f"sqlite:///{folder / 'serve.db'}", reports=True),
         checks=CHECKS,
-        limits=Limits(rate=0, max_body=100_000, queue=32, max_items=8, read_timeout=1.0),
+        limits=Limits(rate=0, max_body=100_000, queue=32, max_items=8),
     )
     with http_front(settings) as running:
         yield running

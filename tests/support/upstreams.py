@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 
@@ -22,6 +22,7 @@ class Script:
     body: bytes | None = None
     models: list[Any] = field(default_factory=lambda: [{"id": "m"}])
     pause: float = 0.0
+    read: Event | None = None  # without it the second half of a stream is never sent
     broken: int = 0  # connections that the proxy closed before the end
     asked: list[dict[str, Any]] = field(default_factory=list)
     seen: list[dict[str, str]] = field(default_factory=list)
@@ -94,7 +95,10 @@ def upstream() -> Iterator[Script]:
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Connection", "close")
             self.end_headers()
-            for piece in pieces(texts):
+            every = list(pieces(texts))
+            for at, piece in enumerate(every):
+                if script.read and at == len(every) // 2 and not script.read.wait(30):
+                    raise TimeoutError
                 try:
                     self.wfile.write(f"data: {json.dumps(piece)}\n\n".encode())
                     self.wfile.flush()

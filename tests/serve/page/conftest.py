@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.chromium import chromium
+from tests.support.fake_service import AWAKE
 from tests.support.page_in_browser import Page
 from tests.support.running import serving
 
@@ -31,6 +32,27 @@ def real_service(tmp_path_factory):
     options = ("--store", "--rate", "0", "--database", f"sqlite:///{database}")
     with serving(*options, real=True) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def sleepy_service(tmp_path_factory):
+    """A service whose verifier sleeps where a claim says so, and the file that wakes it."""
+    folder = tmp_path_factory.mktemp("sleepy")
+    options = ("--store", "--rate", "0", "--database", f"sqlite:///{folder}/reports.db")
+    with serving(*options, environment={AWAKE: str(folder / "awake")}) as running:
+        yield running, folder / "awake"
+
+
+@pytest.fixture
+def held(browser, sleepy_service):
+    """The page of the sleepy service, and the file that ends its checks: no check ends too soon."""
+    running, awake = sleepy_service
+    awake.unlink(missing_ok=True)
+    visit = Page(browser, running.url)
+    visit.begin()
+    yield visit, awake
+    awake.touch()
+    assert visit.complaints() == []
 
 
 @pytest.fixture

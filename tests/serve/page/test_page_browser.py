@@ -15,6 +15,7 @@ from tests.support.running import PATIENCE
 
 pytestmark = pytest.mark.browser
 
+SLEEPER = "Somebody sleeps 90000 ms in a far away town."
 FARE = "A single ticket costs four euros, and children under twelve travel free of charge."
 
 
@@ -346,13 +347,14 @@ def test_unreadable_review_is_not_replaced(page, real_service):
     assert not page.every(".notice[role=alert]")
 
 
-def test_check_continues_in_the_background(page):
+def test_check_continues_in_the_background(held):
+    page, awake = held
     page.open()
-    # Long, and checked by no other test: the report must not be there before the reader leaves.
-    shelves = " ".join(f"Shelf {n} holds {n * 3} books." for n in range(60))
-    page.ask(shelves, f"{shelves} The roof is made of gold.")
+    page.ask(response=SLEEPER)
     page.wait("#watch .card")
     page.press("[data-view=history]")
+    page.wait("#history")
+    awake.touch()
     page.told("The check is done")
     assert page.every("#history")
     page.press("[data-view=check]")
@@ -426,15 +428,14 @@ def test_dropped_file_and_picture(page):
     )
 
 
-def test_a_check_can_be_cancelled(page):
+def test_a_check_can_be_cancelled(held):
+    page, _ = held
     page.open()
-    source = " ".join(f"The warehouse in row {n} holds {n * 7} crates." for n in range(60))
-    long = source.replace("holds", "has")  # a copy would be settled at once
-    page.ask(source, long)
+    page.ask(response=SLEEPER)
     page.wait("#watch .card")
     page.press("#watch button.quiet")
     page.wait("#check-form")
-    assert page.one("#response").get_attribute("value") == long
+    assert page.one("#response").get_attribute("value") == SLEEPER
     page.ask()
     assert page.reported() == "Hallucinated"
 
@@ -524,13 +525,13 @@ def test_a_response_is_repaired(page):
     assert "1932" in page.wait("#response").get_attribute("value")
 
 
-def test_a_repair_ends_the_check_that_runs(page):
+def test_a_repair_ends_the_check_that_runs(held):
+    page, _ = held
     page.open()
     page.ask(keep=True)
     page.reported()
     page.press("#report .tools button")
-    long = " ".join(f"The cellar of house {n} holds {n * 7} barrels." for n in range(60))
-    page.ask(long, long.replace("holds", "has"))  # a copy would be settled at once
+    page.ask(response=SLEEPER)
     page.wait("#watch .card")
     page.browser.back()
     page.reported()

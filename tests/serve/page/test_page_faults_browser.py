@@ -10,6 +10,7 @@ import pytest
 
 from halldetect.cli import demo
 from halldetect_serve.access import create_token
+from tests.support.fake_service import AWAKE
 from tests.support.page_in_browser import Page
 from tests.support.running import eventually, serving
 
@@ -115,10 +116,10 @@ def test_check_token_sees_no_history(browser, guarded):
 def test_the_server_is_restarted_half_way(browser, tmp_path):
     """Killed while it judges: the page says so, keeps the texts, and uses the new one."""
     options = ("--database", f"sqlite:///{tmp_path}/a.db")
-    with serving(*options, real=True) as running, visiting(browser, running) as page:
+    with serving(*options) as running, visiting(browser, running) as page:
         page.open()
         page.paste("#documents textarea", LONG)
-        page.paste("#response", LONG)
+        page.paste("#response", f"{LONG} Somebody sleeps 90000 ms.")
         page.press("#submit")
         page.wait("#watch .card")
         running.process.kill()
@@ -126,7 +127,7 @@ def test_the_server_is_restarted_half_way(browser, tmp_path):
         notice = page.wait(".notice")
         assert notice.get_attribute("data-code") == "cut"
         assert "connection to the server was lost" in notice.text
-        assert "of 8 claims had been settled" in page.one("#watch .phase").text
+        assert "of 9 claims had been settled" in page.one("#watch .phase").text
         page.press(".notice .primary")
         page.until(
             lambda: page.one(".notice").get_attribute("data-code") == "unreachable",
@@ -164,13 +165,17 @@ def test_server_gone_before_the_check(browser):
         assert page.wait("#response").get_attribute("value") == demo.RESPONSE
 
 
-def test_a_busy_server_says_when_to_come_back(browser):
+def test_a_busy_server_says_when_to_come_back(browser, tmp_path):
     options = ("--queue", "1", "--max-items", "1", "--max-batch", "1")
-    with serving(*options) as running, visiting(browser, running) as page:
+    awake = tmp_path / "awake"
+    with (
+        serving(*options, environment={AWAKE: str(awake)}) as running,
+        visiting(browser, running) as page,
+    ):
         page.open()
         page.paste("#documents textarea", demo.SOURCE)
         page.paste("#response", demo.RESPONSE)
-        slow = {"response": "This one sleeps 8000 ms.", "timeout_seconds": 60}
+        slow = {"response": "This one sleeps 90000 ms."}
 
         def occupy(source):  # equal requests would be checked once
             with running.client() as client:
@@ -187,6 +192,7 @@ def test_a_busy_server_says_when_to_come_back(browser):
         again = page.one(".notice .primary")
         assert not again.is_enabled()
         assert again.text.startswith("Try again in ")
+        awake.touch()
         for other in others:
             other.join()
         page.until(again.is_enabled, "the pause to end")
