@@ -13,8 +13,8 @@ from tests.support.paths import ROOT
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (24730, 20000),
-    "core": (12470, 10000),
+    "halldetect": (24780, 20000),
+    "core": (12530, 10000),
     "halldetect_serve": (4500, 4500),
     "halldetect_serve JavaScript": (1510, 1600),
     "halldetect_bench": (5860, 8500),
@@ -29,7 +29,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.knowledge": (780, None),
     "halldetect.large": (1200, None),
     "halldetect.models": (1130, None),
-    "halldetect.reading": (4370, None),
+    "halldetect.reading": (4420, None),
     "halldetect.render": (1500, None),
     "halldetect.repair": (850, None),
     "halldetect.report": (790, None),

@@ -18,7 +18,7 @@ from halldetect.facts.phrases import Edit, shortened
 from halldetect.facts.recogniser import find_facts
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
-from halldetect.reading.document import Span
+from halldetect.reading.document import Span, place_of
 from halldetect.reading.overlap import content_keys, content_words
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords, rounded
@@ -63,15 +63,11 @@ def lowered(
 
 def located(wrong: WrongWords, report: ClaimReport, response: str) -> WrongWords:
     """Return wrong words of a claim with their place in the response."""
-    if report.span is None or not wrong.words.strip():
-        return wrong
-    # The response may have other white space and mark-up between the words.
-    pattern = r"[\s*_`]+".join(map(re.escape, wrong.words.split()))
-    found = re.search(pattern, report.span.cut(response), re.IGNORECASE)
-    if found is None:
+    found = report.span and place_of(wrong.words, report.span.cut(response))
+    if not report.span or not found:
         return wrong
     start = report.span.start
-    return replace(wrong, span=Span(start + found.start(), start + found.end()))
+    return replace(wrong, span=Span(start + found.start, start + found.end))
 
 
 def mark_wrong_words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,19 @@ class Span:
 
     def __len__(self) -> int:
         return self.end - self.start
+
+
+def place_of(words: str, text: str) -> Span | None:
+    """Return the first place of words in a text; it may have mark-up between them.
+
+    Whole words come before parts of words: "six" alone before the one in "sixteen".
+    """
+    pattern = r"[\s*_`]+".join(map(re.escape, words.split()))
+    if not pattern:
+        return None
+    whole = re.search(rf"(?i)(?<!\w)(?:{pattern})(?!\w)", text)
+    found = whole or re.search(f"(?i){pattern}", text)
+    return None if found is None else Span(*found.span())
 
 
 class TrackedText(NamedTuple):

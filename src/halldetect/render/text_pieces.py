@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from halldetect.reading.document import Span
+from halldetect.reading.document import Span, place_of
 from halldetect.render.phrases import STATE_SYMBOL, STATES, wrong_line
 from halldetect.report import ClaimReport, Status
 
 # A place with wrong words, and a line about them.
 WordMark = tuple[Span, str]
-# The first place of some words; whole words come before parts of words: "six" in "sixteen".
-_FIRST = r"(?is)^.*?(?<!\w)({0})(?!\w)|({0})"
 # The browser lays out the parts of longer texts only when they come near the screen.
 _LONG_TEXT = 30_000
 _PART_CHARACTERS = 3_000
@@ -50,9 +47,9 @@ class Piece(NamedTuple):
 def claim_pieces(claim: ClaimReport) -> list[Piece]:
     """Return the text of a claim with its wrong words marked."""
     wrong = [
-        (Span(*place.span(place.lastindex or 0)), wrong_line(item, named=False))
+        (place, wrong_line(item, named=False))
         for item in claim.wrong
-        if (place := re.search(_FIRST.format(re.escape(item.words)), claim.text))
+        if (place := place_of(item.words, claim.text))
     ]
     return [piece for part in parts(claim.text, (), wrong) for piece in part]
 
