@@ -55,6 +55,7 @@ def copy(folder: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
+    verifiers._loaded.clear()
     yield
     verifiers._loaded.clear()
 

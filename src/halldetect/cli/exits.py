@@ -75,7 +75,7 @@ def interruptible(
     ends without waiting for the work.
     """
     future: Future[Result] = Future()
-    stop = Event()
+    stop, told = Event(), False
 
     def run() -> None:
         try:
@@ -86,6 +86,9 @@ def interruptible(
     Thread(target=run, daemon=True).start()
     while True:
         try:
+            if stop.is_set() and not told:  # here, where a second Ctrl-C is expected
+                told = True
+                print(f"halldetect: {on_first}", file=sys.stderr, flush=True)
             # Not Thread.join: after an interrupt it may report the thread as finished.
             while not future.done():
                 wait([future], timeout=_POLL_SECONDS)
@@ -98,4 +101,3 @@ def interruptible(
                 # An orderly exit would wait for the native code, or crash under it.
                 os._exit(fail(on_exit, INTERRUPTED))
             stop.set()
-            print(f"halldetect: {on_first}", file=sys.stderr, flush=True)

@@ -101,7 +101,7 @@ def _wrong(report: ClaimReport, known: frozenset[str]) -> Iterator[WrongWords]:
             yield replace(item, source_words=item.source_words or more)
         return
     yield from found
-    if not any(said in item.words for item in found):
+    if not any(said in item.words or item.kind is ErrorKind.IDENTIFIER for item in found):
         # The error has only the first of the new words.
         runs = new_words(report.text, known) or [said]
         yield from (WrongWords(ErrorKind.INVENTED, words) for words in runs if words)
