@@ -1,4 +1,4 @@
-"""Settings for every test: no time limit per example, since a busy machine is no defect.
+"""Settings for every test: no time limit per example, since the machine may be busy.
 
 With HALLDETECT_NO_SKIP=1, where all that the tests need should be installed, a test that is
 skipped has failed, unless its reason lies in the machine.

@@ -180,7 +180,7 @@ class Configuration:
         for kind, label in given.items() if isinstance(given, Mapping) else [(given, None)]:
             if kind not in [*ErrorKind] or not isinstance(label, str) or not label.strip():
                 raise ConfigurationError(
-                    f"error_types gives labels to {', '.join(ErrorKind)}: not {label!r} to {kind!r}"
+                    f"error_types cannot label {kind!r} as {label!r}; kinds: {', '.join(ErrorKind)}"
                 )
         object.__setattr__(self, "error_types", dict(given) or None)
 

@@ -177,9 +177,9 @@ def test_a_response_may_begin_with_a_dash() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check"], "check takes one SOURCE and one RESPONSE, but 0 came"),
+        (["check"], "check takes one SOURCE and one RESPONSE, but 0 were given"),
         (["check", "only one"], "one SOURCE and one RESPONSE"),
-        (["check", "a b", "c d", "e f"], "but 3 came"),
+        (["check", "a b", "c d", "e f"], "but 3 were given"),
         (["check", "a b", "c d", "--threshold", "2"], "between 0 and 1"),
         (["check", "a b", "c d", "--threshold", "half"], "is not a number"),
         (["check", "a b", "c d", "--device", "abacus"], "invalid choice"),

@@ -81,7 +81,7 @@ def test_recommended_verifier(
 
 
 def test_measurement_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    began = process_time()  # of the processor: a busy machine is no defect
+    began = process_time()  # processor time, since the machine may be busy
     assert advice.product_rate() > 1e6
     assert process_time() - began < 5
     assert (advice.free_memory() or 1 << 40) > 1 << 20

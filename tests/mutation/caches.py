@@ -1,7 +1,7 @@
 """A plugin of pytest that empties the caches of texts before every test.
 
-mutmut runs mutants in forks of a process that has run all tests. What the unchanged code has found
-in a text would stand there for what a mutant finds.
+mutmut runs mutants in forks of a process that has run all tests. A cached
+result of the unchanged code would hide the mutant.
 """
 
 from __future__ import annotations

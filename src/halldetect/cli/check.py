@@ -140,7 +140,7 @@ def read_texts(
     if not responses <= given <= responses + 1 or not has_source:
         taken = "one RESPONSE" if responses == 1 else "two responses"
         raise InputError(
-            f"{command} takes one SOURCE and {taken}, but {given} came; "
+            f"{command} takes one SOURCE and {taken}, but {given} were given; "
             "quote a text with spaces, and name further documents with --source"
         )
     reader = TextArguments(literal=arguments.text)
