@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from training.large.data import command, rows, without_leaks, write_groups
-from training.large.sources import Claim, Passage
+from training.large.sources import Claim, Passage, readable
 from training.large.voice import dressed
 from training.leaks import HeldOut
 from training.words import words
@@ -30,6 +30,7 @@ ITEMS = Path(__file__).parents[1] / "data"
 SOURCE, OTHER = "handmade", "conclusions_other"
 COPIES = 14  # per item, each with other names and the next filling; half of that of conclusions
 TOGETHER = 0.35  # share of the passages with two or three items in one text
+MOST = 20  # claims of a passage
 DEV = 12  # one of this number of items is held out
 
 Item = dict[str, Any]
@@ -64,6 +65,13 @@ def firm(rng: random.Random) -> str:
     return f"{name} {rng.choice(words('names_firms'))} {rng.choice(_FORMS)}".strip()
 
 
+def shown(source: str) -> str:
+    """Return a source as a check shows it: each document, if it has several, under its name."""
+    first, *parts = re.split("^Document: ", source, flags=re.MULTILINE)
+    named = [(name, readable(text)) for name, _, text in (part.partition("\n") for part in parts)]
+    return "\n\n".join(filter(None, [readable(first), *map("\n".join, named)])).strip()
+
+
 def filled(item: Item, number: int, rng: random.Random) -> Passage:
     """Return one copy of an item, with one of its fillings by number (they repeat)."""
     slots = {f"o{n}": firm(rng) for n in (1, 2)}
@@ -83,7 +91,7 @@ def filled(item: Item, number: int, rng: random.Random) -> Passage:
 
     slots |= {name: put(value) for name, value in fillings[number % len(fillings)].items()}
     claims = [Claim(put(text), label, f"hand_{item['kind']}") for text, label in item["claims"]]
-    return Passage(put(item["source"]), item["set"], claims)
+    return Passage(shown(put(item["source"])), item["set"], claims)
 
 
 def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Passage]:
@@ -102,8 +110,7 @@ def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Pa
             group.append(made.pop())
         claims = [claim for passage in group for claim in passage.claims]
         joiner = rng.choice(("\n\n", "\n\n", "\n"))
-        if len(claims) > 12:
-            claims = rng.sample(claims, 12)
+        claims = rng.sample(claims, min(len(claims), MOST))
         text = joiner.join(passage.text for passage in group)
         found.append(Passage(text, group[0].source, claims))
     return found

@@ -25,13 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect_bench.datasets.labelled_rows import Row
+from training.large import handmade
 from training.large.data import write
+from training.large.sources import readable
 from training.leaks import read
 from training.operating_points import at_operating_point, fit_operating_points
 
 SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
 SHORT_DEV = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto-val")
-LONG_DEV = ("dev-qa", "dev-summary", "dev-records", "dev-long")
+LONG_DEV = ("dev-qa", "dev-summary", "dev-records", "dev-long", "dev-conclusions")
+SENTENCES = {"records": 7, "long": 4, "conclusions": 6}  # right ones of an answer made up
 SUITES = ("cases", "checks", "everyday", "contexts", "recombined")
 MEMERAG = ("memerag_en", "memerag_de", "memerag_es", "memerag_fr", "memerag_hi")
 LONGEST = 12_000  # tokens of a source that is judged whole
@@ -42,14 +45,6 @@ LEAST = 1e-4
 Floats = NDArray[np.float64]
 # Per set: whether each response is hallucinated, and its score.
 Scores = dict[str, tuple[NDArray[np.bool_], Floats]]
-
-
-def readable(text: str) -> str:
-    """Return a source as the package shows it to a verifier."""
-    from halldetect.reading.document import Span
-    from halldetect.reading.sources import read_source
-
-    return read_source(text).readable(Span(0, len(text)))
 
 
 def drawn(rows: Sequence[Row], most: int) -> list[Row]:
@@ -105,6 +100,16 @@ def responses(shared: Path, work: Path, most: int) -> Iterator[dict[str, Any]]:
             wrong = one.expected != Status.SUPPORTED
             yield row(suite, readable(str(one.source)), one.claim, wrong, one.id, None)
     yield from in_languages(shared)
+    yield from made_up(conclusions())
+
+
+def conclusions() -> Iterator[dict[str, Any]]:
+    """Yield the handwritten conclusions that are held out, as groups."""
+    for item in handmade.items():
+        if item["set"] == "conclusions" and handmade.is_dev(item):
+            passage = handmade.filled(item, 0, random.Random(4))
+            claims = [{"text": claim.text, "label": claim.label} for claim in passage.claims]
+            yield {"source": item["set"], "premise": passage.text, "claims": claims}
 
 
 def in_languages(shared: Path) -> Iterator[dict[str, Any]]:
@@ -135,18 +140,19 @@ def in_languages(shared: Path) -> Iterator[dict[str, Any]]:
 
 
 def made_up(groups: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield answers of seven sentences made from labelled claims, half of them with a wrong one."""
+    """Yield answers made from labelled claims, half of them with a wrong one."""
     rng = random.Random(3)
     for group in groups:
-        if not group["source"].startswith(("records", "long")):
+        kind = group["source"].split("_")[0]
+        if kind not in SENTENCES:
             continue
         true = [claim for claim in group["claims"] if claim["label"] == "E"]
         false = [claim for claim in group["claims"] if claim["label"] != "E"]
-        size = 7 if group["source"] == "records" else 4
+        size = SENTENCES[kind]
         for wrong in (False, True, False, True) if len(true) > size and false else ():
             chosen = rng.sample(true, size) + (rng.sample(false, 1) if wrong else [])
             yield {
-                "set": f"dev-{group['source'].split('_')[0]}", "source": group["premise"],
+                "set": f"dev-{kind}", "source": group["premise"],
                 "wrong": wrong, "claims": [[claim["text"], None] for claim in chosen],
                 "labels": [claim["label"] for claim in chosen], "document": group["premise"][:80],
             }  # fmt: skip

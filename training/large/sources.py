@@ -15,7 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from halldetect.reading.document import Span
 from halldetect.reading.sentences import sentences
+from halldetect.reading.sources import read_source
 from training.large import statements
 from training.leaks import read, tokens
 from training.perturbation import lexicon
@@ -61,6 +63,11 @@ class Passage:
 def split(text: str) -> tuple[str, ...]:
     """Return the sentences of a text; none crosses the end of a line."""
     return tuple(span.cut(text) for span in sentences(text))
+
+
+def readable(text: str) -> str:
+    """Return a source as the package shows it to a verifier."""
+    return read_source(text).readable(Span(0, len(text)))
 
 
 _LRB = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "``": '"', "''": '"'}

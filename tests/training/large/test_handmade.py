@@ -73,9 +73,17 @@ def test_items_of_other_languages_stay_alone() -> None:
     others = [item for item in ITEMS if item["set"] == "conclusions"][:30]
     made = handmade.passages([*chosen, *others], 4, random.Random(5))
     alone = [passage for passage in made if passage.source == handmade.OTHER]
-    assert {passage.text for passage in alone} == {item["source"] for item in chosen}
+    assert {passage.text for passage in alone} == {
+        handmade.shown(item["source"]) for item in chosen
+    }
     assert len(alone) == 2 * len(chosen)  # half of the copies
     assert sum(passage.source == "conclusions" for passage in made) < 2 * len(others)
+
+
+def test_documents_and_records_are_shown_as_in_a_check() -> None:
+    source = "Document: Rates\n| Plan | Price |\n|---|---|\n| A | 5 |\n\nDocument: Mail\nHello.\n"
+    assert handmade.shown(source) == "Rates\nPlan, Price\nA: Price 5.\n\nMail\nHello."
+    assert handmade.shown('{"open": true}') == "open: yes"
 
 
 def test_the_same_items_are_held_out_every_time() -> None:
