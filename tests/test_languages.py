@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from halldetect import Detector, Report, Status, Verdict
+from halldetect.errors import ModelError
 from halldetect.facts.quantities import numeral_values, unknown_numerals
 from halldetect.large.load import load_large
 from halldetect.loading import Models
@@ -105,6 +106,18 @@ def test_without_the_library_other_languages_are_unknown(monkeypatch: pytest.Mon
     monkeypatch.setattr(languages, "_identifier", lambda: None)
     read = detect.__wrapped__.__wrapped__  # type: ignore[attr-defined]  # remembers nothing
     assert [read(MILL[code]) for code in ("en", "de", "zh")] == ["en", "", ""]
+
+
+def test_english_needs_no_room_for_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    monkeypatch.setattr(languages, "_identifier", languages._identifier.__wrapped__)
+    read = detect.__wrapped__.__wrapped__  # type: ignore[attr-defined]  # remembers nothing
+    assert read("Ferry crossings take 40 minutes daily.") == "en"
+    with pytest.raises(ModelError, match="language of a text cannot be told"):
+        read(MILL["de"])
 
 
 # Refusals

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from halldetect.errors import ModelError
 from halldetect.reading.words import is_foreign, is_foreign_script, looks_english, remembered
 
 ENGLISH = "en"
@@ -44,7 +45,13 @@ def detect(text: str) -> str:
     letters = sum(map(str.isalpha, sample))
     if letters < _MIN_LETTERS or (latin and len(sample.split()) < _MIN_WORDS):
         return ""
-    if (identifier := _identifier()) is None:
+    try:
+        identifier = _identifier()
+    except OSError as error:  # it unpacks its model into a temporary file
+        if is_foreign(sample):
+            raise ModelError(f"the language of a text cannot be told: {error}") from error
+        return ENGLISH
+    if identifier is None:
         return "" if is_foreign(sample) else ENGLISH
     best, share = identifier.rank(sample)[0]
     # Function words that may be English: a short English sentence with foreign names.
