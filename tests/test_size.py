@@ -13,12 +13,12 @@ from tests.support.shape import files, functions, lines, sizes
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (24780, 20000),
-    "core": (12530, 10000),
+    "halldetect": (24790, 20000),
+    "core": (12540, 10000),
     "halldetect_serve": (4500, 4500),
     "halldetect_serve JavaScript": (1510, 1600),
     "halldetect_bench": (5860, 8500),
-    "training and benchmarks": (11990, 12000),
+    "training and benchmarks": (11950, 12000),
     "Python files in src": (234, 240),
     "modules in the package root": (12, 12),
     "halldetect.agents": (880, None),
@@ -29,7 +29,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.knowledge": (780, None),
     "halldetect.large": (1200, None),
     "halldetect.models": (1130, None),
-    "halldetect.reading": (4420, None),
+    "halldetect.reading": (4430, None),
     "halldetect.render": (1500, None),
     "halldetect.repair": (850, None),
     "halldetect.report": (790, None),

@@ -50,7 +50,14 @@ def security() -> list[str]:
     found = read("soak")
     assert found["problems"] == []
     assert found["answers_mixed_up"] == 0
-    return [f"`{found['command']}`", f"load average of {found['machine']['load_before']:.0f}"]
+    checks = [item for name, item in found["statuses"].items() if name.endswith("check")]
+    answered, asked = sum(item["200"] for item in checks), sum(sum(i.values()) for i in checks)
+    return [
+        f"`{found['command']}`",
+        f"{answered} of {asked} checks were answered",
+        f"grew to {found['after']['worker_mb']:.0f} MB",
+        f"by {found['growth_second_half']['worker_mb']:.0f} MB in the second half",
+    ]
 
 
 def measured() -> list[str]:
