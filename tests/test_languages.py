@@ -116,7 +116,7 @@ def test_english_needs_no_room_for_the_model(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(languages, "_identifier", languages._identifier.__wrapped__)
     read = detect.__wrapped__.__wrapped__  # type: ignore[attr-defined]  # remembers nothing
     assert read("Ferry crossings take 40 minutes daily.") == "en"
-    with pytest.raises(ModelError, match="language of a text cannot be told"):
+    with pytest.raises(ModelError, match="cannot detect the language of a text"):
         read(MILL["de"])
 
 

@@ -30,7 +30,7 @@ ITEMS = Path(__file__).parents[1] / "data"
 SOURCE, OTHER = "handmade", "conclusions_other"
 COPIES = 14  # per item, each with other names and the next filling; half of that of conclusions
 TOGETHER = 0.35  # share of the passages with two or three items in one text
-MOST = 20  # claims of a passage
+MOST_CLAIMS = 20  # of a passage
 DEV = 12  # one of this number of items is held out
 
 Item = dict[str, Any]
@@ -68,8 +68,11 @@ def firm(rng: random.Random) -> str:
 def shown(source: str) -> str:
     """Return a source as a check shows it: each document, if it has several, under its name."""
     first, *parts = re.split("^Document: ", source, flags=re.MULTILINE)
-    named = [(name, readable(text)) for name, _, text in (part.partition("\n") for part in parts)]
-    return "\n\n".join(filter(None, [readable(first), *map("\n".join, named)])).strip()
+    texts = [readable(first)]
+    for part in parts:
+        name, _, text = part.partition("\n")
+        texts.append(f"{name}\n{readable(text)}")
+    return "\n\n".join(filter(None, texts)).strip()
 
 
 def filled(item: Item, number: int, rng: random.Random) -> Passage:
@@ -110,7 +113,7 @@ def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Pa
             group.append(made.pop())
         claims = [claim for passage in group for claim in passage.claims]
         joiner = rng.choice(("\n\n", "\n\n", "\n"))
-        claims = rng.sample(claims, min(len(claims), MOST))
+        claims = rng.sample(claims, min(len(claims), MOST_CLAIMS))
         text = joiner.join(passage.text for passage in group)
         found.append(Passage(text, group[0].source, claims))
     return found

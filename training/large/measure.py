@@ -34,7 +34,7 @@ from training.operating_points import at_operating_point, fit_operating_points
 SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
 SHORT_DEV = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto-val")
 LONG_DEV = ("dev-qa", "dev-summary", "dev-records", "dev-long", "dev-conclusions")
-SENTENCES = {"records": 7, "long": 4, "conclusions": 6}  # right ones of an answer made up
+SENTENCES = {"records": 7, "long": 4, "conclusions": 6}  # right ones in a constructed answer
 SUITES = ("cases", "checks", "everyday", "contexts", "recombined")
 MEMERAG = ("memerag_en", "memerag_de", "memerag_es", "memerag_fr", "memerag_hi")
 LONGEST = 12_000  # tokens of a source that is judged whole

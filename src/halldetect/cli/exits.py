@@ -75,7 +75,7 @@ def interruptible(
     ends without waiting for the work.
     """
     future: Future[Result] = Future()
-    stop, told = Event(), False
+    stop, announced = Event(), False
 
     def run() -> None:
         try:
@@ -86,8 +86,8 @@ def interruptible(
     Thread(target=run, daemon=True).start()
     while True:
         try:
-            if stop.is_set() and not told:  # here, where a second Ctrl-C is expected
-                told = True
+            if stop.is_set() and not announced:  # here, where a second Ctrl-C is expected
+                announced = True
                 print(f"halldetect: {on_first}", file=sys.stderr, flush=True)
             # Not Thread.join: after an interrupt it may report the thread as finished.
             while not future.done():

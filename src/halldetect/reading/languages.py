@@ -49,7 +49,7 @@ def detect(text: str) -> str:
         identifier = _identifier()
     except OSError as error:  # it unpacks its model into a temporary file
         if is_foreign(sample):
-            raise ModelError(f"the language of a text cannot be told: {error}") from error
+            raise ModelError(f"cannot detect the language of a text: {error}") from error
         return ENGLISH
     if identifier is None:
         return "" if is_foreign(sample) else ENGLISH
