@@ -323,12 +323,12 @@ def log_loss(wrong: NDArray[np.bool_], scores: Floats) -> float:
     return float(-(np.log(scores[wrong]).mean() + np.log(1 - scores[~wrong]).mean()) / 2)
 
 
-def fit(answers: Answers) -> dict[str, float]:
+def fit(answers: Answers, length: float = 0.0) -> dict[str, float]:
     """Return the calibration that suits the development sets, long and short answers alike.
 
     The weight of P(C) has the least log loss. Offset and length give the threshold 0.5 the greatest
-    balanced accuracy; a length is used only if it gains at least `WORTH`. Everyday answers of one
-    sentence must not be flagged more often than `EVERYDAY`, the share of earlier weights.
+    balanced accuracy; another length must gain at least `WORTH`. Everyday answers of one sentence
+    must not be flagged more often than `EVERYDAY`, the share of earlier weights.
     """
 
     def mean(figure: Any, calibration: Mapping[str, float]) -> float:
@@ -347,20 +347,20 @@ def fit(answers: Answers) -> dict[str, float]:
     ))  # fmt: skip
     fitted = {"contradiction_weight": weight}
     found = {
-        length: {
-            offset: mean(balanced, fitted | {"offset": offset, "length": length})
+        tried: {
+            offset: mean(balanced, fitted | {"offset": offset, "length": tried})
             for offset in np.round(np.linspace(-1, 1.5, 51), 2).tolist()
-            if alarms(fitted | {"offset": offset, "length": length}) <= EVERYDAY
+            if alarms(fitted | {"offset": offset, "length": tried}) <= EVERYDAY
         }
-        for length in LENGTHS_TRIED
+        for tried in LENGTHS_TRIED
     }
-    best = max(LENGTHS_TRIED, key=lambda length: max(found[length].values()))
-    if max(found[best].values()) - max(found[0.0].values()) < WORTH:
-        best = 0.0
+    best = max(LENGTHS_TRIED, key=lambda tried: max(found[tried].values()))
+    if max(found[best].values()) - max(found[length].values()) < WORTH:
+        best = length
     # The middle of all that are nearly as good, so that the cut does not follow chance.
     good = [at for at, value in found[best].items() if value >= max(found[best].values()) - 0.002]
     fitted["offset"] = round(float(np.median(good)), 2)
-    return fitted | ({"length": best} if best else {})
+    return fitted | ({"length": best} if best or length else {})
 
 
 def figures(wrong: NDArray[np.bool_], scores: Floats, samples: int) -> dict[str, Any]:
@@ -421,13 +421,14 @@ def differences(new: Answers, old: Answers, calibration: Mapping[str, float]) ->
     rng = np.random.default_rng(2)
     first, second = new.scores(calibration), old.scores(calibration)
     found, drawn = {}, {}
-    for name, (wrong, scores) in first.items():
+    for name in filter(second.__contains__, first):
+        wrong, scores = first[name]
         picks = [np.arange(len(wrong)), *rng.integers(0, len(wrong), (200, len(wrong)))]
         drawn[name] = np.array([
             (auroc(wrong[pick].tolist(), scores[pick].tolist()) or 0.5)
             - (auroc(wrong[pick].tolist(), second[name][1][pick].tolist()) or 0.5) for pick in picks
         ])  # fmt: skip
-    for title, names in (("six", SIX), *((name, (name,)) for name in first)):
+    for title, names in (("six", SIX), *((name, (name,)) for name in drawn)):
         gains = np.mean([drawn[name] for name in names if name in drawn], 0)
         spread = np.percentile(gains[1:], [2.5, 97.5]).round(4).tolist()
         found[title] = {"auroc": round(float(gains[0]), 4), "interval": spread}
@@ -439,7 +440,8 @@ def report(options: argparse.Namespace) -> None:
     answers = Answers(options.work, options.name)
     config = json.loads(options.config.read_text(encoding="utf-8"))
     if options.fit:
-        config["calibration"] = config.get("calibration", {}) | fit(answers)
+        earlier = config.get("calibration", {})
+        config["calibration"] = earlier | fit(answers, earlier.get("length", 0.0))
     scores = answers.scores(config["calibration"])
     sets = {name: scores[name] for name in SHORT_DEV + LONG_DEV if name in scores}
     if options.fit:

@@ -51,6 +51,8 @@ def test_the_fit_moves_the_cut_to_the_best_place(work: Path) -> None:
     after = answers.scores(found)["dev-qa"]
     assert measure.balanced(*after) > measure.balanced(*before) - 1e-9
     assert measure.balanced(*after) >= 0.9
+    assert "length" not in found
+    assert measure.fit(answers, 0.5)["length"] == 0.5, "another length is no better"
 
 
 def test_a_rescued_reading_counts_and_windows_take_the_best(work: Path) -> None:
