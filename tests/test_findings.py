@@ -60,6 +60,24 @@ def test_a_sure_verifier_decides_about_prose_but_not_about_records() -> None:
     assert check('{"desk": {"price": 240, "wood": "oak"}}', claim, 0.99).verdict == "hallucinated"
 
 
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("One guest waited 20 minutes for a table.", "hallucinated"),  # not 40 minutes / 2
+        ("Both guests together gave 7 stars.", "faithful"),  # 5 + 2
+        ("One guest gave 5 out of 10 stars.", "faithful"),
+        ("Masks are worn because of COVID-19.", "faithful"),
+        ("The grill is open seven days a week.", "faithful"),
+        ("The grill is open 24/7.", "faithful"),
+    ],
+)
+def test_a_number_follows_from_a_record_only_if_the_claim_computes(
+    claim: str, verdict: str
+) -> None:
+    source = '{"stars": 5, "reviews": [{"stars": 2, "text": "Waited 40 minutes for a table."}]}'
+    assert check(source, claim).verdict == verdict
+
+
 def test_a_derived_number_rescues_a_claim_and_shows_the_step() -> None:
     verifier = Scripted(lambda text: 0.9 if "30 % of 85,000" in text else 0.1)
     source = "Turnover was 85,000 euros. Wages took 30 % of it."

@@ -97,6 +97,8 @@ def test_numbers_occur_in_any_spelling() -> None:
         ("three times as much", "45 litres, not 15 litres", "three times = 45 litres / 15 litres"),
         ("570 seats", "320 seats and 180 seats", None),
         ("40 %", "", None),
+        ("Bake it at 175 °C.", "Bake it at 350 °F.", "175 °C = 350 °F"),
+        ("Bake it at 165 °C.", "Bake it at 350 °F.", None),
     ],
 )
 def test_steps(claim: str, source: str, step: str | None) -> None:

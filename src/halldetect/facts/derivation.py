@@ -60,7 +60,9 @@ def _steps(
     for item in known:
         if (said.kind, item.kind) in _DEGREES:
             slope, zero = _DEGREES[said.kind, item.kind]
-            yield said.kind, round(item.value * slope + zero), item.shown()
+            degrees = item.value * slope + zero
+            yield said.kind, round(degrees), item.shown()
+            yield said.kind, 5 * round(degrees / 5), item.shown()  # an oven at 350 °F: 175 °C
     yield from _sums(known)
     for first, second in permutations(known, 2):
         yield from _pair(said, first, second, changes)

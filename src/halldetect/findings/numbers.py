@@ -43,9 +43,12 @@ _SHORT = 1500
 _TRIVIAL = (1.0, 2.0, 3.0)
 _LABEL = re.compile(
     r"(?:(?:step|passage|line|section|chapter|page|figure|table|version|form|document|item|note)s?"
-    r"|no\.?|rule|option|#|(?:child|boy|girl|person|adult|(?:some|any)(?:body|one)) of)\s*$",
+    r"|no\.?|rule|option|#|(?:child|boy|girl|person|adult|(?:some|any)(?:body|one)) of"
+    r"|out of|[^\W\d_]-|24/)\s*$",  # "4 out of 5 stars", "COVID-19", "24/7"
     re.IGNORECASE,
 )
+# Neither is "open seven days a week".
+_EVERY_DAY = re.compile(r"\w+ days a week\b|24/7\b", re.IGNORECASE)
 # A step between numbers of the source.
 _STEP = re.compile(r" [-+x/] | of | (?:after|before) |^the \d+ items")
 # Words of a claim that speaks of a computation.
@@ -149,11 +152,13 @@ class _Source:
             if written and report.status is Status.SUPPORTED:
                 continue
             expression = self._expression(said, report.text)
+            if self.is_record and not written and not _may_follow(report.text, expression or ""):
+                expression = None
             if expression is None and not written:
                 unknown.insert(0, said)
             elif expression in (None, said.text):
                 continue
-            elif not denied or _may_follow(report.text, str(expression), written):
+            elif not denied or (not written and _may_follow(report.text, str(expression))):
                 steps.insert(0, f"{said.shown()} = {' '.join(str(expression).split())}")
                 reading = f"{reading[: said.start]}{expression}{reading[said.end :]}"
         if not unknown and not report.failing:
@@ -217,14 +222,15 @@ def _facts(claim: str) -> list[Quantity]:
         if not (quantity.kind in _COUNTABLE and quantity.value / quantity.factor in _TRIVIAL)
         and quantity.text.lower() not in ("half", "a half", "zero")
         and not _LABEL.search(claim[: quantity.start])
+        and not _EVERY_DAY.match(claim, quantity.start)
         and not claim.startswith(("-old", " old"), quantity.end)  # an age is often an example
     ]
 
 
-def _may_follow(claim: str, expression: str, written: bool) -> bool:
-    """Return True if a number that the verifier contradicts may still follow from the source.
+def _may_follow(claim: str, expression: str) -> bool:
+    """Return True if a number may follow from a record, or although the verifier contradicts it.
 
-    Numbers combine by chance. So the claim must speak of a computation, unless the step only
-    converts a unit; and a number that the source writes needs no step.
+    Numbers combine by chance, those of a record above all. So the claim must speak of a
+    computation, unless the step only converts a unit.
     """
-    return not written and (_CUE.search(claim) is not None or _STEP.search(expression) is None)
+    return _CUE.search(claim) is not None or _STEP.search(expression) is None

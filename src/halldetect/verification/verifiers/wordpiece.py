@@ -8,18 +8,23 @@ that were added or changed after Unicode 8: this module treats them as Python do
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ModelError
+from halldetect.reading.words import remembered
 from halldetect.verification.verifiers.encoding import Encoded, encodable
 
-# Most words in the token cache.
-_MAX_REMEMBERED = 1 << 16
+# Most words, and most texts, in the caches of tokens: claims share windows.
+_MAX_WORDS, _MAX_TEXTS = 1 << 16, 1 << 10
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_ASCII_WORD = re.compile(r"[^\W_]+|[^\w\s]|_", re.ASCII)
+_ASCII_CONTROLS = dict.fromkeys({*range(32), 127} - set(map(ord, "\t\n\r")))
 _CHINESE = (
     (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF),
     (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B920, 0x2CEAF), (0x2F800, 0x2FA1F),
@@ -56,7 +61,8 @@ class WordPieceEncoder:
         self._start, self._end = int(processor["cls"][1]), int(processor["sep"][1])
         self._is_bert = processor["type"] == "BertProcessing"
         self.special_tokens = 3 if self._is_bert else 4
-        self._spell = lru_cache(_MAX_REMEMBERED)(self._longest_first)
+        self._spell = lru_cache(_MAX_WORDS)(self._longest_first)
+        self._tokens = remembered(_MAX_TEXTS)(self._read)
 
     @classmethod
     def from_file(cls, file: Path) -> WordPieceEncoder | None:
@@ -72,10 +78,10 @@ class WordPieceEncoder:
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the tokens of each text, special tokens left out."""
-        return [
-            tuple(number for word in words(encodable(text)) for number in self._spell(word))
-            for text in texts
-        ]
+        return [*map(self._tokens, texts)]
+
+    def _read(self, text: str) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(map(self._spell, words(encodable(text)))))
 
     def unknown_words(self, text: str) -> list[str]:
         """Return the words of a text, with letters or digits, that have no tokens."""
@@ -114,6 +120,8 @@ class WordPieceEncoder:
 
 def words(text: str) -> list[str]:
     """Return the words and punctuation marks of a text, in lower case, without accents."""
+    if text.isascii():  # the same, faster
+        return _ASCII_WORD.findall(text.translate(_ASCII_CONTROLS).lower())
     cleaned = "".join(map(_clean, text))
     if not cleaned.isascii():
         cleaned = unicodedata.normalize("NFD", cleaned)
