@@ -13,8 +13,8 @@ from tests.support.shape import files, functions, lines, sizes
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (24790, 20000),
-    "core": (12540, 10000),
+    "halldetect": (24810, 20000),
+    "core": (12550, 10000),
     "halldetect_serve": (4500, 4500),
     "halldetect_serve JavaScript": (1510, 1600),
     "halldetect_bench": (5860, 8500),
@@ -34,9 +34,9 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.repair": (850, None),
     "halldetect.report": (790, None),
     "halldetect.stream": (230, None),
-    "halldetect.verification": (1960, None),
-    "halldetect.findings": (850, None),
-    "halldetect.facts": (960, None),
+    "halldetect.verification": (1970, None),
+    "halldetect.findings": (852, None),
+    "halldetect.facts": (962, None),
     "halldetect.paper": (800, None),
 }
 # Parts that have no ceiling.
