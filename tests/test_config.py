@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from halldetect import Detector
-from halldetect.config import PAPER_EXTRACTOR, PAPER_VERIFIER, Configuration, Overrides, options
+from halldetect.config import PAPER_EXTRACTOR, Configuration, Overrides, options
 from halldetect.errors import ConfigurationError
 from halldetect.scoring import OPERATING_POINTS
-from halldetect.verification.presets import PRESETS, describe_verifier, verifier_table
+from halldetect.verification.presets import PAPER, describe_verifier, verifier_table
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 NAMES = [field.name for field in fields(Configuration)]
@@ -107,7 +107,7 @@ def test_paper_sets_its_models_and_leaves_the_rest() -> None:
     changed = {
         "paper": True,
         "extractor": PAPER_EXTRACTOR,
-        "verifier": PAPER_VERIFIER,
+        "verifier": PAPER,
         "fallback": "base",
     }
     paper = Configuration.for_paper(seed=7, threshold=None)  # type: ignore[arg-type]
@@ -166,7 +166,7 @@ def test_detector_of_the_paper_has_its_configuration() -> None:
 
 def test_names_of_models_are_described() -> None:
     table = dict(verifier_table())
-    assert set(PRESETS) < set(table)
+    assert describe_verifier(PAPER) == table[PAPER]
     assert describe_verifier(None) == describe_verifier("base") == table["base"]
     assert describe_verifier("hf:a/b") == table["hf:NAME"]
     assert describe_verifier("./folder") == table["FOLDER"]

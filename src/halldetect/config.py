@@ -16,7 +16,7 @@ from halldetect.errors import ConfigurationError, name_advice
 from halldetect.report import ErrorKind
 from halldetect.scoring import OPERATING_POINTS
 from halldetect.verification.cut import SUFFIX
-from halldetect.verification.presets import DEFAULT
+from halldetect.verification.presets import DEFAULT, PAPER
 
 # Larger texts take hours on an ordinary machine, so they are refused.
 MAX_SOURCE = 1_000_000
@@ -24,7 +24,6 @@ MAX_RESPONSE = 200_000
 # The paper's extractors have 7 to 9 billion parameters; this one measures best of those that an
 # ordinary machine runs.
 PAPER_EXTRACTOR = "qwen2.5-coder-0.5b"
-PAPER_VERIFIER = "deberta-v3-large"
 ON_UNCHECKED = ("report", "fail")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 _A_THRESHOLD = f"a number, one of {', '.join(OPERATING_POINTS)}, or a {SUFFIX} file"
@@ -210,7 +209,7 @@ class Configuration:
         """
         chosen: Overrides = {"paper": True, "extractor": PAPER_EXTRACTOR}
         if overrides.get("verifier") is None:
-            chosen |= {"verifier": PAPER_VERIFIER, "fallback": DEFAULT}
+            chosen |= {"verifier": PAPER, "fallback": DEFAULT}
         given: Any = {name: value for name, value in overrides.items() if value is not None}
         return cls().replaced(**{**chosen, **given, "paper": True})
 

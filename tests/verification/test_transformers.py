@@ -19,7 +19,7 @@ from halldetect.errors import FetchError, MissingExtra, ModelError
 from halldetect.report import Probabilities
 from halldetect.verification import verifiers
 from halldetect.verification.devices import torch_device
-from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, PRESETS, Format, Preset
+from halldetect.verification.presets import PAPER_REVISION
 from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.encoding import Encoded
 from halldetect.verification.verifiers.onnx import OnnxVerifier
@@ -117,24 +117,6 @@ def test_a_two_way_model_has_no_contradiction(tmp_path: Path) -> None:
         assert found.entailment + found.neutral == pytest.approx(1)
 
 
-@pytest.mark.parametrize("kind", ["roberta", "deberta"])
-def test_joined_format_puts_the_end_token_between(kind: str, tmp_path: Path) -> None:
-    """As MiniCheck's authors feed it; their checkpoints name no labels."""
-    import transformers
-
-    place = write_transformers(tmp_path / "m", kind, labels=("LABEL_0", "LABEL_1"))
-    preset = Preset(str(place), Format.JOINED, TWO_WAY, limit=256)
-    verifier = TransformersVerifier(preset)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(place)
-    for pair, encoded in zip(PAIRS[:8], verifier._encoder.encode(PAIRS[:8]), strict=True):
-        assert list(encoded.ids) == tokenizer(tokenizer.sep_token.join(pair))["input_ids"]
-        assert len(encoded) == sum(verifier.count_tokens(pair)) + 256 - verifier.max_tokens
-    found = identical(verifier, PAIRS)
-    assert {item.contradiction for item in found} == {None}
-    [outside] = verifier._encoder.encode([(f"{LINES[0]}{tokenizer.sep_token}", "No.")])
-    assert outside.ids.count(tokenizer.sep_token_id) == 2
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_special_tokens_in_a_text_are_not_special(kind: str, folders: dict[str, Path]) -> None:
     """DeBERTa's vocabulary holds them as pieces, also of a text that only becomes one."""
@@ -147,34 +129,6 @@ def test_special_tokens_in_a_text_are_not_special(kind: str, folders: dict[str, 
             assert hostile.ids.count(number) == clean.ids.count(number)
         counts = verifier.count_tokens([f"{LINES[0]} {token}", f"{token}{token} No."])
         assert len(hostile) == sum(counts) + 300 - verifier.max_tokens
-
-
-def test_question_format_puts_the_claim_into_it(tmp_path: Path) -> None:
-    import transformers
-
-    place = write_transformers(tmp_path / "m", "deberta", labels=("LABEL_0", "LABEL_1"))
-    verifier = TransformersVerifier(Preset(str(place), Format.QUESTION, TWO_WAY, limit=600))
-    tokenizer = transformers.AutoTokenizer.from_pretrained(place)
-    for pair, encoded in zip(PAIRS, verifier._encoder.encode(PAIRS), strict=True):
-        text = f"{pair[0]}{BEFORE_CLAIM}{pair[1]}{AFTER_CLAIM}"
-        assert list(encoded.ids) == tokenizer(text)["input_ids"]
-        assert len(encoded) <= sum(verifier.count_tokens(pair)) + 600 - verifier.max_tokens
-    assert {item.contradiction for item in identical(verifier, PAIRS)} == {None}
-
-
-def test_the_presets_are_the_models_they_say() -> None:
-    assert PRESETS["deberta-v3-large"] == Preset(
-        "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"
-    )
-    formats = {name: preset.format for name, preset in PRESETS.items()}
-    assert formats == {
-        "deberta-v3-large": Format.PAIR,
-        "minicheck-deberta": Format.JOINED,
-        "minicheck-roberta": Format.JOINED,
-        "factcg-deberta": Format.QUESTION,
-    }
-    for name in ("minicheck-deberta", "minicheck-roberta", "factcg-deberta"):
-        assert PRESETS[name].labels == TWO_WAY
 
 
 def pair_of(length: int) -> Encoded:
@@ -374,11 +328,8 @@ def test_weights_are_read_from_safetensors_only(tmp_path: Path) -> None:
     assert not trace.exists()
 
 
-def test_presets_are_pinned_to_a_commit() -> None:
-    moving = [name for name, preset in PRESETS.items() if len(preset.revision) != 40]
-    assert moving == ["factcg-deberta"]
-    for preset in PRESETS.values():
-        assert not preset.pickled or len(preset.revision) == 40
+def test_model_of_the_paper_is_pinned_to_a_commit() -> None:
+    assert len(PAPER_REVISION) == 40
 
 
 def test_labels_nobody_can_read_are_an_error(tmp_path: Path) -> None:
@@ -417,5 +368,5 @@ def test_a_hub_out_of_reach_is_one_line(tmp_path: Path) -> None:
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"minicheck-roberta.*halldetect\[hf\]"):
-        load_verifier("minicheck-roberta")
+    with pytest.raises(MissingExtra, match=r"deberta-v3-large.*halldetect\[hf\]"):
+        load_verifier("deberta-v3-large")

@@ -18,7 +18,9 @@ from halldetect.verification.presets import (
     HUB,
     LARGE,
     LARGE_BASE,
-    PRESETS,
+    PAPER,
+    PAPER_MODEL,
+    PAPER_REVISION,
     check_verifier_name,
 )
 
@@ -56,7 +58,7 @@ def load_verifier(
         if total and progress is not None:
             progress(done, total)
 
-    named = name in (DEFAULT, LARGE, *PRESETS) or name.startswith(HUB)
+    named = name in (DEFAULT, LARGE, PAPER) or name.startswith(HUB)
     key = (name if named else str(Path(name).expanduser().resolve()), threads, device)
     with _locks.setdefault(key, Lock()):  # two models may be loaded at the same time
         if key not in _loaded:
@@ -78,8 +80,10 @@ def _load(name: str, named: bool, threads: int | None, device: str, progress: Pr
         raise ConfigurationError(f"{name} has neither an .onnx file nor a transformers model")
     from halldetect.verification.verifiers.transformers import TransformersVerifier
 
-    if name in PRESETS:
-        return TransformersVerifier(PRESETS[name], name=name, threads=threads, device=device)
+    if name == PAPER:
+        return TransformersVerifier(
+            PAPER_MODEL, name=name, revision=PAPER_REVISION, threads=threads, device=device
+        )
     model = name.removeprefix(HUB) if named else str(folder)
     return TransformersVerifier(model, threads=threads, device=device)
 

@@ -37,6 +37,12 @@ _MEANINGS = {
     ),
 }
 _MEANING = {name: meaning for meaning, names in _MEANINGS.items() for name in names.split()}
+# The meanings that a model may have, sorted.
+_SETS = (
+    ["entailment", "rest"],
+    ["contradiction", "entailment"],
+    ["contradiction", "entailment", "neutral"],
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,36 +55,24 @@ class Labels:
     meanings: tuple[str, ...]
 
     @classmethod
-    def from_config(
-        cls, config: Mapping[str, Any], where: str, names: Sequence[str] | None = None
-    ) -> Labels:
-        """Read the names of the outputs in order, or `id2label`; `where` is named in errors."""
-        if names is not None:
-            return cls.from_names(names, where)
+    def from_config(cls, config: Mapping[str, Any], where: str) -> Labels:
+        """Read the names of the outputs from `id2label`; `where` is named in errors."""
         try:
             numbered = {int(key): str(name) for key, name in (config["id2label"] or {}).items()}
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{where}: id2label is not a map from numbers to names") from error
         if sorted(numbered) != list(range(len(numbered))):
             raise ModelError(f"{where}: id2label does not number its labels from 0 on")
-        return cls.from_names([numbered[index] for index in range(len(numbered))], where)
-
-    @classmethod
-    def from_names(cls, names: Sequence[str], where: str) -> Labels:
-        """Read the names of the outputs, in order; `where` is named in errors."""
-        meanings = tuple(_MEANING.get(re.sub(r"[^a-z0-9]", "", name.lower())) for name in names)
-        known = [meaning for meaning in meanings if meaning is not None]
-        two_way = {"entailment", "rest"}
-        three_way = {"entailment", "neutral", "contradiction"}
-        if len(known) < len(names) or len(set(known)) < len(known):
-            known = []
-        if set(known) not in (two_way, three_way, {"entailment", "contradiction"}):
+        names = [numbered[index] for index in range(len(numbered))]
+        plain = (re.sub(r"[^a-z0-9]", "", name.lower()) for name in names)
+        meanings = tuple(_MEANING.get(name, "unknown") for name in plain)
+        if sorted(meanings) not in _SETS:
             listed = ", ".join(names) or "none"
             raise ModelError(
                 f"{where}: labels must be entailment, neutral and contradiction, or entailment "
                 f"and not_entailment; found {listed}: correct id2label in its config.json"
             )
-        return cls(tuple(known))
+        return cls(meanings)
 
     def read(self, logits: NDArray[Any], where: str) -> Probabilities:
         """Return the softmax, in double precision to avoid noise."""

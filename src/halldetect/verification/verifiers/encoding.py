@@ -8,10 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import MissingExtra, ModelError, one_line
-from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, Format
-
-# Extra tokens that may form where the parts of a question meet.
-_SEAMS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,37 +22,25 @@ class Encoded:
 
 
 class PairEncoder:
-    """A `tokenizers` tokenizer that reads pairs in one of the formats, premise first.
+    """A `tokenizers` tokenizer that reads pairs in its own template, premise first.
 
     Special tokens in a text ("</s>", "[SEP]") are read as plain characters, or as unknown if the
     vocabulary holds them: a response must not be able to end itself or begin its own premise.
     `special_tokens` is the most tokens that are added to those of a pair.
     """
 
-    def __init__(self, tokenizer: Any, format: Format = Format.PAIR) -> None:
-        """Wrap a tokenizer and change its settings; raise ModelError if the format needs more."""
+    def __init__(self, tokenizer: Any) -> None:
+        """Wrap a tokenizer and change its settings."""
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
         self.tokenizer = tokenizer
-        self._format = format
         added = tokenizer.get_added_tokens_decoder()
         special = {number: token.content for number, token in added.items() if token.special}
         unknown = [number for number, content in special.items() if "unk" in content.lower()]
         self._unknown = unknown[-1] if unknown else None
         self._reserved = frozenset(special) - frozenset(unknown)
-        self.special_tokens = int(tokenizer.num_special_tokens_to_add(format is Format.PAIR))
-        if format is Format.QUESTION:
-            self.special_tokens += _SEAMS + sum(
-                map(len, self.tokenize([BEFORE_CLAIM, AFTER_CLAIM]))
-            )
-        if format is Format.JOINED:
-            framed = tokenizer.encode("a")
-            inner = [at for at, added in enumerate(framed.special_tokens_mask) if not added]
-            self._before, self._after = framed.ids[: inner[0]], framed.ids[inner[-1] + 1 :]
-            if not self._after:
-                raise ModelError("the tokenizer ends a text with no token, so two cannot be joined")
-            self.special_tokens += 1
+        self.special_tokens = int(tokenizer.num_special_tokens_to_add(True))
 
     @classmethod
     def from_file(cls, file: Path) -> PairEncoder:
@@ -78,16 +62,7 @@ class PairEncoder:
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
         """Return each pair as the model reads it."""
-        if self._format is Format.JOINED:
-            parts = iter(self.tokenize([text for pair in pairs for text in pair]))
-            joined = [
-                (*self._before, *premise, self._after[-1], *hypothesis, *self._after)
-                for premise, hypothesis in zip(parts, parts, strict=True)
-            ]
-            return [Encoded(ids, (0,) * len(ids)) for ids in joined]
-        ready: list[Any] = [(encodable(one), encodable(two)) for one, two in pairs]
-        if self._format is Format.QUESTION:
-            ready = [f"{one}{BEFORE_CLAIM}{two}{AFTER_CLAIM}" for one, two in ready]
+        ready = [(encodable(one), encodable(two)) for one, two in pairs]
         encoded = self.tokenizer.encode_batch_fast(ready)
         return [Encoded(self._plain(item), tuple(item.type_ids)) for item in encoded]
 

@@ -26,13 +26,11 @@ from halldetect.models.integrity import digest_of, file_digests, joint_digest
 from halldetect.models.store import offline
 from halldetect.report import Probabilities
 from halldetect.verification.devices import out_of_memory, torch_device, torch_failure
-from halldetect.verification.presets import Preset
 from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 
 # Rows times length of every run on a GPU. When memory runs out it is halved, down to one pair.
 GPU_TOKENS = 4096
-_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
 class TransformersVerifier(Classifier):
@@ -40,23 +38,23 @@ class TransformersVerifier(Classifier):
 
     def __init__(
         self,
-        model: str | Preset,
+        model: str,
         *,
         name: str | None = None,
+        revision: str = "main",
         threads: int | None = None,
         device: str = "auto",
     ) -> None:
-        """Load a model by its name on the hub, its folder or a preset; see `load_verifier`."""
-        preset = model if isinstance(model, Preset) else Preset(model)
+        """Load a model by its name on the hub or its folder; see `load_verifier`."""
         try:
             import torch
             import transformers
             from tokenizers import Tokenizer
         except ImportError as error:
-            raise MissingExtra(f"the verifier {name or preset.model}", "hf") from error
+            raise MissingExtra(f"the verifier {name or model}", "hf") from error
         self._torch = torch
-        name = name or preset.model
-        self._preset = preset
+        name = name or model
+        self._model = model
         self._device = torch_device(device)
         self._gpu_tokens = GPU_TOKENS
         # A GPU needs many pairs of each length: copies fill the rest of a run.
@@ -68,27 +66,25 @@ class TransformersVerifier(Classifier):
         transformers.utils.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()
         logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it logs every retry
-        config = _load(transformers.AutoConfig, preset)
+        config = _load(transformers.AutoConfig, model, revision)
         _refuse_kernels(config, name)
-        tokenizer = _load(transformers.AutoTokenizer, preset)
+        tokenizer = _load(transformers.AutoTokenizer, model, revision)
         self._commit = getattr(config, "_commit_hash", None)
         settings = {**config.to_dict(), "id2label": config.id2label}
         known = ("languages", "calibration", "operating_points")
         self._stated = {key: settings[key] for key in known if key in settings}
-        self._labels = Labels.from_config(settings, name, preset.labels)
+        self._labels = Labels.from_config(settings, name)
         stated = {"model_max_length": tokenizer.model_max_length}
-        limit = preset.limit or reading_limit(settings, stated)
+        limit = reading_limit(settings, stated)
         if not getattr(tokenizer, "is_fast", False):
             raise ModelError(f"{name}: its tokenizer has no fast version, the only kind supported")
         # A copy: its settings are changed.
         copy = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-        super().__init__(name, PairEncoder(copy, preset.format), limit)
+        super().__init__(name, PairEncoder(copy), limit)
         self._types = "token_type_ids" in tokenizer.model_input_names
         self._padding = tokenizer.pad_token_id or 0
         network = _load(
-            transformers.AutoModelForSequenceClassification,
-            preset,
-            use_safetensors=not preset.pickled,
+            transformers.AutoModelForSequenceClassification, model, revision, use_safetensors=True
         )
         try:
             self._network = network.to(device=self._device, dtype=self._dtype).eval()
@@ -101,16 +97,15 @@ class TransformersVerifier(Classifier):
         import transformers
 
         # The commit identifies a model of the hub; its folder here has only the files in use.
-        folder = Path(self._preset.model)
+        folder = Path(self._model)
         whole = {"folder_digest": joint_digest(file_digests(folder))} if folder.is_dir() else {}
         return {
             "name": self._name,
             "kind": "transformers",
-            "model": self._preset.model,
+            "model": self._model,
             "commit": self._commit,
             **{f"digest of {file.name}": digest_of(file) for file in self._weights()},
             **whole,
-            "format": str(self._preset.format),
             "max_tokens": self.max_tokens,
             "labels": list(self._labels.meanings),
             **self._stated,
@@ -155,9 +150,8 @@ class TransformersVerifier(Classifier):
     def _weights(self) -> list[Path]:
         from transformers.utils import cached_file
 
-        config = cached_file(self._preset.model, "config.json", revision=self._commit)
-        found = (sorted(Path(config).parent.glob(pattern)) for pattern in _WEIGHTS)
-        return next(filter(None, found), [])
+        config = cached_file(self._model, "config.json", revision=self._commit)
+        return sorted(Path(config).parent.glob("*.safetensors"))
 
 
 def runs(
@@ -190,16 +184,14 @@ def padded_length(length: int) -> int:
     return -(-length // step) * step
 
 
-def _load(kind: Any, preset: Preset, use_safetensors: bool | None = None) -> Any:
+def _load(kind: Any, model: str, revision: str, **options: Any) -> Any:
     """Call `kind.from_pretrained` with one-line errors: transformers raises OSError for all.
 
     Code that comes with a model is never run.
     """
-    model = preset.model
     local = Path(model).is_dir()
-    options: dict[str, Any] = {} if local else {"revision": preset.revision}
-    if use_safetensors is not None:
-        options["use_safetensors"] = use_safetensors
+    if not local:
+        options["revision"] = revision
     try:
         return kind.from_pretrained(
             model, local_files_only=local or offline(), trust_remote_code=False, **options
