@@ -171,35 +171,33 @@ def test_broken_byte_is_refused_at_most(
 
 
 class FakeServer:
-    """Streams the given pieces, one token each, as llama.cpp does."""
+    """Gives one answer for every block, a token a word, as llama.cpp does."""
 
-    def __init__(self, pieces: list[str], context: int = 2048) -> None:
-        self.pieces = pieces
+    def __init__(self, answer: str, context: int = 2048, finished: bool = True) -> None:
+        self.answer = answer
         self.context = context
+        self.finished = finished
         self.bodies: list[dict[str, Any]] = []
-        self.streamed = 0
         self.started: list[tuple[int, int]] = []
         self.failure: Exception | None = None
 
-    def handle_chat_completions(self, body: dict[str, Any], callback: Any = None) -> Any:
+    def handle_chat_completions(self, body: dict[str, Any]) -> Any:
         self.bodies.append(body)
         tokens = 100 + len(body["messages"][-1]["content"].split())
-        if callback is None:
-            return {"usage": {"prompt_tokens": tokens}}
         if self.failure is not None:
             raise self.failure
         if tokens > self.context:
             kind = "exceed_context_size_error"
             error = {"type": kind, "n_prompt_tokens": tokens, "n_ctx": self.context}
             return {"error": error}
-        for at, piece in enumerate(self.pieces, 1):
-            self.streamed = at
-            timings = {"prompt_n": tokens - 100, "cache_n": 100, "predicted_n": at}
-            choice = {"delta": {"content": piece}, "finish_reason": None}
-            if callback({"choices": [choice], "timings": timings}):
-                return None
-        callback({"choices": [{"delta": {}, "finish_reason": "stop"}]})
-        return None
+        reason = "stop" if self.finished else "length"
+        return {
+            "choices": [{"message": {"content": self.answer}, "finish_reason": reason}],
+            "usage": {
+                "prompt_tokens": tokens,
+                "completion_tokens": len(self.answer.split()),
+            },
+        }
 
 
 @pytest.fixture
@@ -207,8 +205,10 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     path = tmp_path / "m.gguf"
     path.write_bytes(gguf_bytes())
 
-    def extractor(*pieces: str, seed: int = 0, context: int = 2048) -> tuple[Any, FakeServer]:
-        server = FakeServer(list(pieces), context)
+    def extractor(
+        answer: str, seed: int = 0, context: int = 2048, finished: bool = True
+    ) -> tuple[Any, FakeServer]:
+        server = FakeServer(answer, context, finished)
 
         def start(path: Path, threads: int, seed: int, context: int) -> FakeServer:
             server.started.append((threads, seed))
@@ -224,10 +224,10 @@ BLOCK = "The cat sat on the mat and the dog ran to the park. The bird flew over 
 
 
 def test_draft_of_a_model(fake: Any) -> None:
-    extractor, server = fake("The cat", " sat.", "\n", "The dog", " ran.", seed=41)
-    assert extractor.draft(BLOCK, 10) == Draft(("The cat sat.", "The dog ran."), 1, 128, 5)
+    extractor, server = fake("The cat sat.\nThe dog ran.", seed=41)
+    assert extractor.draft(BLOCK, 10) == Draft(("The cat sat.", "The dog ran."), 1, 128, 6)
     body = server.bodies[-1]
-    assert (body["temperature"], body["max_tokens"], body["stop"]) == (0.2, 512, ["\n\n"])
+    assert (body["temperature"], body["stop"]) == (0.2, ["\n\n"])
     assert server.started == [(3, 41)]
     assert {body["seed"] for body in server.bodies} == {41}
 
@@ -240,21 +240,11 @@ def test_state_is_put_back_before_every_block(fake: Any) -> None:
     assert [body["messages"] == empty for body in server.bodies] == [True, True, False, True, False]
 
 
-@pytest.mark.parametrize(
-    ("pieces", "limit", "claims", "streamed"),
-    [
-        ([f"Claim {at} here.\n" for at in range(40)], 2, ("Claim 0 here.", "Claim 1 here."), 2),
-        (["A sat.\n", "B ran.\n", "A sat.\nB", " ran"], 10, ("A sat.", "B ran."), 3),
-        (["A sat.\n", *["and"] * 500], 10, ("A sat.",), 91),
-    ],
-    ids=["limit", "repetition", "endless-line"],
-)
-def test_generation_stops_early(
-    fake: Any, pieces: list[str], limit: int, claims: tuple[str, ...], streamed: int
-) -> None:
-    extractor, server = fake(*pieces)
-    assert extractor.draft(BLOCK, limit).claims == claims
-    assert server.streamed == streamed
+@pytest.mark.parametrize(("words", "most"), [(20, 98), (400, 512)])
+def test_answer_is_limited_by_the_text(fake: Any, words: int, most: int) -> None:
+    extractor, server = fake("A sat.\nB ran.\nA sat.\nB", finished=False)
+    assert extractor.draft("word " * words, 10).claims == ("A sat.", "B ran.")
+    assert server.bodies[-1]["max_tokens"] == pytest.approx(most, abs=2)
 
 
 def test_block_too_long_for_the_context_is_cut(fake: Any) -> None:

@@ -15,9 +15,9 @@ from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft
 
 CONTEXT = 2048
-# A list of copies is about as long as its text; a list twice as long repeats text.
-_LENGTH_FACTOR = 2
-_LENGTH_MARGIN = 48
+# A list of copies is about as long as its text, and a token has four bytes or more in English; a
+# list twice as long repeats text.
+_TOKENS_PER_BYTE, _EXTRA_TOKENS = 1 / 2, 48
 # Longer than the average token of any vocabulary: more text than this never fits the context.
 _LONGEST_TOKEN = 16
 
@@ -57,40 +57,23 @@ class GgufExtractor:
         }
 
     def draft(self, block: str, limit: int) -> Draft:
-        """Return at most `limit` claims that the model lists for the block."""
-        text = prompt.prepare(block[: CONTEXT * _LONGEST_TOKEN], self._special)
-        if not text or limit < 1:
-            return Draft(())
-        with self._lock:
-            while True:
-                self._rewind()
-                answer = self._ask(text, limit)
-                if answer.overflow is None:
-                    break
-                # Text beyond the context is left out; `extract` reports its sentences.
-                text = text[: int(len(text) * answer.overflow)].strip()
-                if not text:
-                    return Draft(())
-        claims = prompt.parse(answer.whole_lines, limit)
-        return Draft(claims, 1, answer.tokens_in, answer.tokens_out)
+        """Return at most `limit` claims that the model lists for the block.
 
-    def _ask(self, text: str, limit: int) -> _Answer:
-        answer = _Answer(limit, self._prefix)
-        body = {
-            **self._request(text, limit),
-            "max_tokens": MAX_NEW_TOKENS,
-            "stream": True,
-            "timings_per_token": True,
-        }
-        try:
-            direct = self._server.handle_chat_completions(body, answer.take)
-            if isinstance(direct, dict):
-                answer.take(direct)
-        except Exception as error:
-            raise ExtractionError(f"llama.cpp failed: {one_line(error)}") from error
-        if answer.error is not None:
-            raise ExtractionError(f"llama.cpp failed: {answer.error}")
-        return answer
+        Text beyond the context is left out; `extract` reports its sentences.
+        """
+        text = prompt.prepare(block[: CONTEXT * _LONGEST_TOKEN], self._special)
+        with self._lock:
+            while text and limit > 0:
+                self._rewind()
+                length = int(_TOKENS_PER_BYTE * len(text.encode())) + _EXTRA_TOKENS
+                answer = self._ask(text, limit, min(length, MAX_NEW_TOKENS))
+                if "error" not in answer:
+                    return _draft(answer, limit)
+                error = answer["error"]
+                room = max(error["n_ctx"] - MAX_NEW_TOKENS - self._prefix, 0)
+                share = room / (error["n_prompt_tokens"] - self._prefix)
+                text = text[: int(len(text) * share)].strip()
+        return Draft(())
 
     def _rewind(self) -> int:
         """Reduce the cache to the fixed beginning; return its length in tokens.
@@ -98,70 +81,33 @@ class GgufExtractor:
         An empty block shares exactly that with every real one, which never begins with a line
         end or the delimiter: both are removed from it.
         """
-        body = {**self._request("", 1), "max_tokens": 1}
-        try:
-            answer = self._server.handle_chat_completions(body)
-            return int(answer["usage"]["prompt_tokens"])
-        except Exception as error:
-            raise ExtractionError(f"llama.cpp failed: {one_line(error)}") from error
+        return int(self._ask("", 1, 1)["usage"]["prompt_tokens"])
 
-    def _request(self, text: str, limit: int) -> dict[str, Any]:
-        return {
+    def _ask(self, text: str, limit: int, max_tokens: int) -> dict[str, Any]:
+        """Return the answer of llama.cpp, which has an "error" only if the text is too long."""
+        body = {
             "messages": prompt.messages(text, limit),
             "temperature": TEMPERATURE,
             "seed": self._seed,
             "stop": [STOP],
             "cache_prompt": True,
+            "max_tokens": max_tokens,
         }
+        try:
+            answer: dict[str, Any] = self._server.handle_chat_completions(body)
+            error = answer.get("error", {})
+        except Exception as failure:
+            raise ExtractionError(f"llama.cpp failed: {one_line(failure)}") from failure
+        if error and error.get("type") != "exceed_context_size_error":
+            raise ExtractionError(f"llama.cpp failed: {one_line(error.get('message', error))}")
+        return answer
 
 
-class _Answer:
-    """Collects a streamed answer and detects when more text is useless."""
-
-    def __init__(self, limit: int, prefix: int) -> None:
-        self.text = ""
-        self.tokens_in = 0
-        self.tokens_out = 0
-        self.error: str | None = None
-        self.overflow: float | None = None
-        self._finished = False
-        self._limit = limit
-        self._prefix = prefix
-
-    @property
-    def whole_lines(self) -> str:
-        """Return the answer without an incomplete last line."""
-        return self.text if self._finished else self.text.rpartition("\n")[0]
-
-    def take(self, chunk: Any) -> bool:
-        """Add a chunk; return True to stop."""
-        for item in chunk if isinstance(chunk, list) else [chunk]:
-            if not isinstance(item, dict):
-                continue
-            if "error" in item:
-                return self._fail(item["error"])
-            for choice in item.get("choices") or ():
-                self.text += (choice.get("delta") or {}).get("content") or ""
-                self._finished = choice.get("finish_reason") == "stop"
-            timings = item.get("timings") or {}
-            if timings:
-                self.tokens_in = int(timings["prompt_n"]) + int(timings.get("cache_n", 0))
-                self.tokens_out = int(timings["predicted_n"])
-        return self._done()
-
-    def _fail(self, error: Any) -> bool:
-        kind = error.get("type") if isinstance(error, dict) else None
-        if kind == "exceed_context_size_error":
-            room = error["n_ctx"] - MAX_NEW_TOKENS - self._prefix
-            self.overflow = max(room, 0) / (error["n_prompt_tokens"] - self._prefix)
-        else:
-            self.error = one_line(error.get("message", error) if isinstance(error, dict) else error)
-        return True
-
-    def _done(self) -> bool:
-        *whole, _ = self.text.split("\n")
-        lines = [line.strip() for line in whole if line.strip()]
-        if len(lines) >= self._limit or len(set(lines)) < len(lines):
-            return True
-        block = max(self.tokens_in - self._prefix, 0)
-        return self.tokens_out > _LENGTH_FACTOR * block + _LENGTH_MARGIN
+def _draft(answer: dict[str, Any], limit: int) -> Draft:
+    """Return the claims of an answer without an incomplete last line."""
+    choice, usage = answer["choices"][0], answer["usage"]
+    text = choice["message"].get("content") or ""
+    if choice["finish_reason"] != "stop":
+        text = text.rpartition("\n")[0]
+    claims = prompt.parse(text, limit)
+    return Draft(claims, 1, int(usage["prompt_tokens"]), int(usage["completion_tokens"]))
