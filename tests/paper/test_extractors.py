@@ -14,7 +14,8 @@ from halldetect import models
 from halldetect.errors import ConfigurationError, ExtractionError, FetchError, ModelError
 from halldetect.models.gguf import read_header
 from halldetect.paper import gguf, prompt
-from halldetect.paper.extractors import OpenAIExtractor, SentenceExtractor, load_extractor
+from halldetect.paper.endpoint import OpenAIExtractor
+from halldetect.paper.extractors import SentenceExtractor, load_extractor
 from halldetect.protocols import Draft
 from tests.support.tiny_models import gguf_bytes
 

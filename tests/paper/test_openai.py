@@ -18,7 +18,8 @@ import pytest
 
 from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra
 from halldetect.paper import prompt
-from halldetect.paper.extractors import OpenAIExtractor, load_extractor
+from halldetect.paper.endpoint import OpenAIExtractor
+from halldetect.paper.extractors import load_extractor
 from halldetect.protocols import Draft
 
 # The library is slow to import: only the process that runs these tests does so.
@@ -161,25 +162,26 @@ def test_structured_output_is_dropped_for_good_once_refused(
     assert server.bodies[-1]["stop"] == ["\n\n"]
 
 
-def test_a_field_complained_of_is_left_out(extractor: OpenAIExtractor, server: Scripted) -> None:
+def test_bare_request_follows_refused_settings(
+    extractor: OpenAIExtractor, server: Scripted
+) -> None:
     def newer(body: dict[str, Any]) -> Reply:
-        if "max_tokens" in body:
-            return 400, {}, b"Unsupported parameter: 'max_tokens', use 'max_completion_tokens'."
-        if "temperature" in body:
+        if "temperature" in body or "max_tokens" in body:
             return 400, {}, b"Unsupported value: 'temperature' must be 1."
         return GOOD
 
     server.replies = [newer]
     assert extractor.draft(TEXT, 10).claims == CLAIMS
-    assert server.bodies[-1]["max_completion_tokens"] == 512
-    assert "response_format" in server.bodies[-1]
+    assert server.bodies[-1].keys() == {"path", "model", "messages"}
+    extractor.draft(TEXT, 10)
+    assert len(server.bodies) == 4
 
 
 def test_a_request_that_is_refused_altogether(extractor: OpenAIExtractor, server: Scripted) -> None:
     server.replies = [(400, {}, b"go away")]
     with pytest.raises(ExtractionError, match="answered 400: go away"):
         extractor.draft(TEXT, 10)
-    assert len(server.bodies) == 2
+    assert len(server.bodies) == 3
     server.replies = [GOOD]
     extractor.draft(TEXT, 10)
     assert "response_format" in server.bodies[-1], "leaving it out had not helped"

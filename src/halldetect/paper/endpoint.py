@@ -1,46 +1,40 @@
-"""A server that speaks the OpenAI chat protocol, through the `openai` SDK."""
+"""Claims from a server that speaks the OpenAI chat protocol, through the `openai` SDK."""
 
 from __future__ import annotations
 
 import os
-import re
 import weakref
-from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
 from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra, one_line
 from halldetect.models.store import is_this_machine, require_network
+from halldetect.paper import prompt
+from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
+from halldetect.protocols import Draft
 
 _USER = "the extractor `openai`"
 _URL_VARIABLES = ("HALLDETECT_OPENAI_BASE_URL", "OPENAI_BASE_URL")
 _KEY_VARIABLES = ("HALLDETECT_OPENAI_API_KEY", "OPENAI_API_KEY")
-# Fields that a server may reject.
-_OPTIONAL = ("response_format", "seed", "stop", "temperature", "max_tokens")
 _ADVICE = {
     401: f"; set {_KEY_VARIABLES[0]}",
     403: f"; check {_KEY_VARIABLES[0]}",
     404: "; check the base URL and that it has the model {}",
     429: "; it gets too many requests, try again later",
 }
+_SCHEMA = {"name": "claims", "strict": True, "schema": prompt.SCHEMA}
 
 
-class ServerOptions(TypedDict, total=False):
-    """Options of the connection; see `ChatEndpoint`."""
+class OpenAIExtractor:
+    """Asks a chat endpoint, with structured output if the server accepts it."""
 
-    base_url: str | None
-    api_key: str | None
-    timeout: float
-    retries: int
-
-
-class ChatEndpoint:
-    """Sends chat requests to one model of a server; `url` is its address without secrets."""
+    name = "openai"
 
     def __init__(
         self,
         model: str,
         *,
+        seed: int = 0,
         base_url: str | None = None,
         api_key: str | None = None,
         timeout: float = 60.0,
@@ -63,10 +57,10 @@ class ChatEndpoint:
         self._key = (api_key or _environment(_KEY_VARIABLES) or "").strip()
         if not (self._key.isascii() and self._key.isprintable()):
             raise ConfigurationError("the API key has characters that no key can have")
-        self.model = model
+        self._model, self._seed = model, seed
         host = address.netloc.rpartition("@")[2]
-        self.url = urlunsplit((address.scheme, host, address.path, "", ""))
-        self._refused: set[str] = set()  # fields that the server does not accept
+        self._url = urlunsplit((address.scheme, host, address.path, "", ""))  # without secrets
+        self._form = 0  # the first form of a request that the server accepts
         self._headers = {} if self._key else {"Authorization": openai.Omit()}
         self._client = openai.OpenAI(
             base_url=urlunsplit(address._replace(query="", fragment="")),
@@ -79,48 +73,70 @@ class ChatEndpoint:
         )
         weakref.finalize(self, self._client.close)
 
-    def complete(self, body: Callable[[set[str]], dict[str, Any]]) -> tuple[str, int, int]:
-        """Return one answer, which may be empty, and the tokens read and written.
+    def __repr__(self) -> str:
+        return f"OpenAIExtractor({self._model!r})"
 
-        `body` builds the request without the fields that the server refuses. Refused fields are
-        omitted in later requests too.
-        """
-        answer = self._ask(body)
+    @property
+    def description(self) -> dict[str, Any]:
+        """Return the facts for the report; see `protocols`."""
+        return {
+            "name": f"openai:{self._model}",
+            "base_url": self._url,
+            "prompt_digest": prompt.digest(),
+            "temperature": TEMPERATURE,
+            "max_new_tokens": MAX_NEW_TOKENS,
+            "seed": self._seed,
+        }
+
+    def draft(self, block: str, limit: int) -> Draft:
+        """Return at most `limit` claims that the server lists for the block."""
+        text = prompt.prepare(block)
+        if not text or limit < 1:
+            return Draft(())
+        answer = self._ask(self._forms(text, limit))
         try:
-            content = answer.choices[0].message.content
-            used = answer.usage
+            content, used = answer.choices[0].message.content, answer.usage
             tokens = (used.prompt_tokens or 0, used.completion_tokens or 0) if used else (0, 0)
         except (AttributeError, IndexError, TypeError) as error:
             raise self._failed("sent no chat completion") from error
         if content is not None and not isinstance(content, str):
             raise self._failed("sent an answer that is not text")
-        return content or "", *tokens
+        return Draft(prompt.parse(content or "", limit), 1, *tokens)
 
-    def _ask(self, body: Callable[[set[str]], dict[str, Any]]) -> Any:
+    def _forms(self, text: str, limit: int) -> list[dict[str, Any]]:
+        """Return the request as JSON, as lines, and bare: some servers refuse settings."""
+        settings = {
+            "seed": self._seed,
+            "temperature": TEMPERATURE,
+            "max_tokens": MAX_NEW_TOKENS,
+        }
+        structured = {
+            "messages": prompt.messages(text, limit, as_json=True),
+            "response_format": {"type": "json_schema", "json_schema": _SCHEMA},
+            **settings,
+        }
+        bare = {"messages": prompt.messages(text, limit)}
+        return [structured, {**bare, **settings, "stop": [STOP]}, bare]
+
+    def _ask(self, forms: list[dict[str, Any]]) -> Any:
+        """Return the answer to the first form that the server accepts; begin there next time."""
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
-        refused = set(self._refused)
-        while True:
-            built = body(refused)
-            request = {name: value for name, value in built.items() if name not in refused}
-            if "max_tokens" in refused:  # its newer name
-                request["max_completion_tokens"] = built["max_tokens"]
+        for at in range(self._form, len(forms)):
             try:
                 answer = self._client.chat.completions.create(
-                    model=self.model, **request, extra_headers=self._headers
+                    model=self._model, **forms[at], extra_headers=self._headers
                 )
-                self._refused = refused
+                self._form = at
                 return answer
             except APIStatusError as error:
-                said, status = error.response.text, error.status_code
-                field = _refused_field(said, refused) if status in (400, 422) else None
-                if field is None:
-                    advice = _ADVICE.get(status, "").format(self.model)
-                    reason = " ".join(self._redacted(said).split())[:200]
-                    raise self._failed(
-                        f"answered {status}{advice}" + (f": {reason}" if reason else "")
-                    ) from None
-                refused.add(field)
+                if error.status_code in (400, 422) and at + 1 < len(forms):
+                    continue
+                advice = _ADVICE.get(error.status_code, "").format(self._model)
+                reason = " ".join(self._redacted(error.response.text).split())[:200]
+                raise self._failed(
+                    f"answered {error.status_code}{advice}" + (f": {reason}" if reason else "")
+                ) from None
             except APIConnectionError as error:
                 raise self._failed(
                     f"does not answer ({type(error).__name__}); "
@@ -131,18 +147,11 @@ class ChatEndpoint:
                 raise self._failed(f"sent no chat completion: {reason}") from None
 
     def _failed(self, reason: str) -> ExtractionError:
-        return ExtractionError(f"the server at {self.url} {reason}")
+        return ExtractionError(f"the server at {self._url} {reason}")
 
     def _redacted(self, text: str) -> str:
         """Remove the key: servers often quote the key they reject."""
         return text.replace(self._key, "***") if self._key else text
-
-
-def _refused_field(complaint: str, refused: set[str]) -> str | None:
-    """Return the field to omit next: one named in the error, else structured output."""
-    left = [field for field in _OPTIONAL if field not in refused]
-    named = [field for field in left if re.search(rf"\b{field}\b", complaint)]
-    return next(iter(named), "response_format" if "response_format" in left else None)
 
 
 def _environment(names: tuple[str, ...]) -> str | None:
