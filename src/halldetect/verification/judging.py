@@ -77,25 +77,25 @@ class _Statement:
         self._reason = fitted.reasons[at]
         self._enough = enough
         self._answers: list[Probabilities] = []
-        self.windows: list[tuple[Window, int]] = []
+        self.windows: Sequence[Window] = ()
         self._skipped = 0
         if self._reason is None:
             copy = fitted.copy(at)
             if copy is None:
                 self.windows, self._skipped = fitted.plan(at)
             else:  # its only window has its answer already
-                self.windows, self._answers = [(copy, 0)], [COPIED]
+                self.windows, self._answers = [copy], [COPIED]
         self.done = not self.windows
 
     @property
-    def waiting(self) -> list[tuple[Window, int]]:
+    def waiting(self) -> Sequence[Window]:
         """Return the windows that were not judged yet."""
         return self.windows[len(self._answers) :]
 
     def next_pairs(self) -> list[tuple[tuple[str, str], int]]:
         """Return the pairs of the next round, each with its tokens."""
         now = self.waiting if self._enough is None else self.waiting[:1]
-        return [((window.text, self.text), tokens + self.size) for window, tokens in now]
+        return [((window.text, self.text), window.tokens + self.size) for window in now]
 
     def record(self, answers: dict[tuple[str, str], Probabilities]) -> None:
         """Store the answers of a round."""
@@ -110,10 +110,10 @@ class _Statement:
             return Judgement(reason=self._reason)
         judged = self.windows[: len(self._answers)]
         return Judgement(
-            tuple(window for window, _ in judged),
+            tuple(judged),
             tuple(self._answers),
             # A copy was not read by the verifier.
-            tokens=sum(tokens + self.size for _, tokens in judged if tokens),
+            tokens=sum(window.tokens + self.size for window in judged if window.tokens),
             skipped=self._skipped + len(self.waiting),
         )
 
@@ -154,7 +154,7 @@ def verify(
     ]:
         sizes = dict(pair for _, _, item in unsettled for pair in item.next_pairs())
         expected = judged + sum(
-            tokens + item.size for _, _, item in unsettled for _, tokens in item.waiting
+            window.tokens + item.size for _, _, item in unsettled for window in item.waiting
         )
         # Identical pairs are judged once. Pairs of similar length need little padding; a verifier
         # that reads a window once wants its statements together.
@@ -196,7 +196,7 @@ def _outcomes(statements: Sequence[_Statement], whole: bool) -> list[Judgement]:
     outcomes = [item.judgement() for item in statements]
     read: set[Window] = set()
     for at, item in enumerate(statements if whole else ()):
-        again = sum(tokens for window, tokens in item.windows if window in read)
+        again = sum(window.tokens for window in item.windows if window in read)
         read.update(outcomes[at].windows)
         outcomes[at] = replace(outcomes[at], tokens=outcomes[at].tokens - again)
     return outcomes

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
@@ -49,6 +49,7 @@ class Window:
     page: bool = True  # False for a short window
     scales: tuple[int, ...] = ()  # the granularities m of the paper
     others: tuple[tuple[int, Span], ...] = ()  # the runs of further documents, in order
+    tokens: int = field(default=0, compare=False)  # 0 if they were not counted
 
     @property
     def places(self) -> tuple[tuple[int, Span], ...]:
@@ -202,14 +203,14 @@ class FittedTask:
         self.reasons = [self._reason(at) for at in range(len(task.statements))]
         self._sources = [CountedDocument(verifier, document) for document in task.documents]
         self._copies = Copies(task.documents)
-        self._pages: dict[int, list[tuple[Window, int]]] = {}
+        self._pages: dict[int, list[Window]] = {}
 
     @cached_property
     def _index(self) -> WordIndex:
         return WordIndex(self.task.documents)
 
     @cached_property
-    def _short(self) -> list[list[tuple[Window, int]]]:
+    def _short(self) -> list[list[Window]]:
         """Return all short windows, by their size."""
         documents = self.task.documents
         return [
@@ -229,32 +230,32 @@ class FittedTask:
         shown = ", ".join(repr(word[:40]) for word in dict.fromkeys(unknown[:3]))
         return f"the verifier cannot read {shown}"
 
-    def _windows(self, spans: Iterable[Sequence[Span]], *, page: bool) -> list[tuple[Window, int]]:
-        """Return a window, and its tokens, for each span of each document."""
+    def _windows(self, spans: Iterable[Sequence[Span]], *, page: bool) -> list[Window]:
+        """Return a window for each span of each document."""
         return [
-            (Window(source.texts[span], index, span, page), count)
+            Window(source.texts[span], index, span, page, tokens=count)
             for index, (source, parts) in enumerate(zip(self._sources, spans, strict=True))
             for span, count in zip(parts, source.count(parts), strict=True)
         ]
 
-    def plan(self, at: int) -> tuple[list[tuple[Window, int]], int]:
-        """Return the windows of a statement with their tokens, and the number of skipped pages."""
+    def plan(self, at: int) -> tuple[list[Window], int]:
+        """Return the windows of a statement, and the number of skipped pages."""
         steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
         room = self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
         pages = [] if self.kind is Kind.SHORT else self._all_pages(room)
         if self.kind is Kind.WHOLE:
             return pages, 0
         kept = self._ranked(at, pages, 0.0)[:PAGES]
-        chosen = {window.places: (window, tokens) for window, tokens in kept}
-        short: dict[tuple[tuple[int, Span], ...], tuple[Window, int]] = {}
+        chosen = {window.places: window for window in kept}
+        short: dict[tuple[tuple[int, Span], ...], Window] = {}
         for windows in self._short:
-            fitting = [item for item in windows if item[1] <= room]
-            for window, tokens in self._ranked(at, fitting, LENGTH_EXPONENT)[:1]:
-                short.setdefault(window.places, (window, tokens))
+            fitting = [window for window in windows if window.tokens <= room]
+            for window in self._ranked(at, fitting, LENGTH_EXPONENT)[:1]:
+                short.setdefault(window.places, window)
         # A page with the same span as a short window counts as a page.
         return [*(short | chosen).values(), *self._joined(at, room)], len(pages) - len(kept)
 
-    def _all_pages(self, room: int) -> list[tuple[Window, int]]:
+    def _all_pages(self, room: int) -> list[Window]:
         """Return the pages of the source, cut once for each room."""
         if room not in self._pages:
             whole = self.kind is Kind.WHOLE
@@ -274,46 +275,45 @@ class FittedTask:
     def _ranked(
         self,
         at: int,
-        windows: list[tuple[Window, int]],
+        windows: Sequence[Window],
         exponent: float,
         besides: Sequence[tuple[int, Span]] = (),
-    ) -> list[tuple[Window, int]]:
+    ) -> list[Window]:
         """Sort windows by the words that they share with a statement, relative to their length."""
-        places = [(window.document, window.span) for window, _ in windows]
+        places = [(window.document, window.span) for window in windows]
         shares = self._index.shares(self.task.statements[at], places, besides)
-        sizes = [max(tokens + self.sizes[at], 1) for _, tokens in windows]
-        order = sorted(
-            range(len(windows)),
-            key=lambda number: (-shares[number] / math.pow(sizes[number], exponent), number),
-        )
-        return [windows[number] for number in order]
 
-    def _joined(self, at: int, room: int) -> list[tuple[Window, int]]:
+        def rank(item: tuple[Window, float]) -> float:
+            window, share = item
+            return -share / math.pow(max(window.tokens + self.sizes[at], 1), exponent)
+
+        return [window for window, _ in sorted(zip(windows, shares, strict=True), key=rank)]
+
+    def _joined(self, at: int, room: int) -> list[Window]:
         """Return the best runs of two documents as one window, then those of three."""
-        chosen: list[tuple[Window, int]] = []
-        found: list[tuple[Window, int]] = []
+        chosen: list[Window] = []
+        found: list[Window] = []
         while len(chosen) < min(len(self.task.documents), JOINED):
-            known = {window.document for window, _ in chosen}
-            left = room - sum(tokens + SEAM for _, tokens in chosen)
+            known = {window.document for window in chosen}
+            left = room - sum(window.tokens + SEAM for window in chosen)
             others = [
-                item
-                for item in self._short[-1]
-                if item[0].document not in known and item[1] <= left
+                window
+                for window in self._short[-1]
+                if window.document not in known and window.tokens <= left
             ]
-            places = [(window.document, window.span) for window, _ in chosen]
-            chosen += self._ranked(at, others, LENGTH_EXPONENT, places)[:1]
-            if len(chosen) == len(known):
+            places = [(window.document, window.span) for window in chosen]
+            best = self._ranked(at, others, LENGTH_EXPONENT, places)[:1]
+            if not best:
                 break
+            chosen = sorted([*chosen, *best], key=lambda window: window.document)
             if len(chosen) > 1:
-                parts = sorted(chosen, key=lambda item: item[0].document)
-                window = _join([window for window, _ in parts], [item[0].text for item in parts])
-                found.append((window, self._verifier.count_tokens([window.text])[0]))
+                found.append(self._join(chosen, [window.text for window in chosen]))
         return found
 
-    def _joined_pages(self, pages: list[tuple[Window, int]], room: int) -> list[tuple[Window, int]]:
+    def _joined_pages(self, pages: Sequence[Window], room: int) -> list[Window]:
         """Return pages of several documents, each under its name, as few as possible."""
         names = self.task.names or [f"Document {at + 1}" for at in range(len(self.task.documents))]
-        texts = [f"{names[window.document]}\n{window.text}" for window, _ in pages]
+        texts = [f"{names[window.document]}\n{window.text}" for window in pages]
         groups: list[list[int]] = []
         filled = math.inf
         for at, size in enumerate(self._verifier.count_tokens(texts)):
@@ -322,16 +322,16 @@ class FittedTask:
                 filled = 0
             groups[-1].append(at)
             filled += size + SEAM
-        windows = [
-            pages[group[0]][0]
+        return [
+            pages[group[0]]
             if len(group) == 1
-            else _join([pages[at][0] for at in group], [texts[at] for at in group], "\n\n")
+            else self._join([pages[at] for at in group], [texts[at] for at in group], "\n\n")
             for group in groups
         ]
-        counts = self._verifier.count_tokens([window.text for window in windows])
-        return list(zip(windows, counts, strict=True))
 
-
-def _join(windows: Sequence[Window], texts: Sequence[str], between: str = " ") -> Window:
-    (document, span), *others = [window.places[0] for window in windows]
-    return Window(between.join(texts), document, span, page=windows[0].page, others=tuple(others))
+    def _join(self, windows: Sequence[Window], texts: Sequence[str], seam: str = " ") -> Window:
+        """Return one window with the texts of several."""
+        (document, span), *others = [window.places[0] for window in windows]
+        text = seam.join(texts)
+        (tokens,) = self._verifier.count_tokens([text])
+        return Window(text, document, span, windows[0].page, others=tuple(others), tokens=tokens)
