@@ -26,14 +26,12 @@ def test_block_is_last_turn_one_sentence_a_line() -> None:
     block = prompt.prepare("It rained.  Then\tit stopped. \r\n\r\n- Nobody minded.")
     assert block == "It rained.\nThen it stopped.\n- Nobody minded."
     asked = f"<text>\n{prompt.EXAMPLE_TEXT}\n</text>\nList up to {prompt.EXAMPLE_LIMIT} claims."
-    for as_json in (False, True):
-        first, answer, last = prompt.messages(block, 7, as_json=as_json)
-        assert first == {"role": "user", "content": f"{prompt.INSTRUCTION}\n\n{asked}"}
-        assert answer["role"] == "assistant"
-        assert answer["content"].startswith("{") is as_json
-        assert prompt.parse(answer["content"], 99) == tuple(prompt.EXAMPLE_CLAIMS)
-        text = f"<text>\n{block}\n</text>\nList up to 7 claims."
-        assert last == {"role": "user", "content": text}
+    first, answer, last = prompt.messages(block, 7)
+    assert first == {"role": "user", "content": f"{prompt.INSTRUCTION}\n\n{asked}"}
+    assert answer["role"] == "assistant"
+    assert prompt.parse(answer["content"], 99) == tuple(prompt.EXAMPLE_CLAIMS)
+    text = f"<text>\n{block}\n</text>\nList up to 7 claims."
+    assert last == {"role": "user", "content": text}
 
 
 MARKS = (
@@ -89,12 +87,6 @@ def test_digest_changes_with_the_prompt(monkeypatch: pytest.MonkeyPatch) -> None
         "Claim 1: The cat sat.\nClaim 2: The dog ran.",
         "Here are the claims:\n1) The cat sat.\n2) The dog ran.",
         "```\nThe cat sat.\nThe dog ran.\n```",
-        '```json\n{"claims": ["The cat sat.", "The dog ran."]}\n```',
-        '["The cat sat.", "The dog ran."]',
-        '{"claims": [{"claim": "The cat sat."}, {"text": "The dog ran."}]}',
-        '{"result": ["The cat sat.", "The dog ran."]}',
-        '{"claims": ["The cat sat.", "The dog ran.", "The bird f',
-        '{"claims": ["The cat sat.", "The dog ran."]} I hope this helps!',
         "The cat sat.\nThe dog ran.\nThe cat sat.\n",
         "<text>\nThe cat sat.\nThe dog ran.\n</text>",
     ],
@@ -104,7 +96,7 @@ def test_answers_of_many_shapes(answer: str) -> None:
     assert prompt.parse(answer, 1) == ("The cat sat.",)
 
 
-@pytest.mark.parametrize("answer", ['{"claims": []}', "[]", "", "```\n```", "{}"])
+@pytest.mark.parametrize("answer", ["", " \n", "```\n```"])
 def test_answers_without_claims(answer: str) -> None:
     assert prompt.parse(answer, 10) == ()
 
@@ -118,10 +110,9 @@ def test_numbers_are_not_list_marks(line: str) -> None:
 
 @given(st.text(), st.integers(-2, 12))
 def test_any_answer_gives_at_most_the_limit(answer: str, limit: int) -> None:
-    for text in (answer, f"[{answer}", f'{{"claims": {answer}'):
-        claims = prompt.parse(text, limit)
-        assert len(claims) <= max(limit, 0)
-        assert all(claim.strip() == claim and claim and "\n" not in claim for claim in claims)
+    claims = prompt.parse(answer, limit)
+    assert len(claims) <= max(limit, 0)
+    assert all(claim.strip() == claim and claim and "\n" not in claim for claim in claims)
 
 
 # Heads of GGUF files

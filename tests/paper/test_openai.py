@@ -39,7 +39,7 @@ def completion(content: object) -> Reply:
     return 200, {}, json.dumps(answer).encode()
 
 
-GOOD = completion('{"claims": ["The cat sat on the mat.", "The dog ran to the park."]}')
+GOOD = completion("1. The cat sat on the mat.\n2. The dog ran to the park.")
 CLAIMS = ("The cat sat on the mat.", "The dog ran to the park.")
 
 
@@ -120,10 +120,8 @@ def test_a_draft(extractor: OpenAIExtractor, server: Scripted) -> None:
     assert body["path"] == "/v1/chat/completions"
     assert body["model"] == "some-model"
     assert (body["temperature"], body["max_tokens"], body["seed"]) == (0.2, 512, 0)
-    schema = {"name": "claims", "strict": True, "schema": prompt.SCHEMA}
-    assert body["response_format"] == {"type": "json_schema", "json_schema": schema}
-    assert "stop" not in body
-    assert body["messages"] == prompt.messages(TEXT, 10, as_json=True)
+    assert body["stop"] == ["\n\n"]
+    assert body["messages"] == prompt.messages(TEXT, 10)
     assert body["messages"][-1]["content"] == f"<text>\n{TEXT}\n</text>\nList up to 10 claims."
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
 
@@ -146,22 +144,6 @@ def test_the_environment_is_enough(server: Scripted, monkeypatch: pytest.MonkeyP
 # Servers that cannot do everything
 
 
-def no_structure(body: dict[str, Any]) -> Reply:
-    if "response_format" in body:
-        return 400, {}, b'{"error": {"message": "unknown field"}}'
-    return completion("1. The cat sat on the mat.\n2. The dog ran to the park.")
-
-
-def test_structured_output_is_dropped_for_good_once_refused(
-    extractor: OpenAIExtractor, server: Scripted
-) -> None:
-    server.replies = [no_structure]
-    assert extractor.draft(TEXT, 10).claims == CLAIMS
-    assert extractor.draft(TEXT, 10).claims == CLAIMS
-    assert ["response_format" in body for body in server.bodies] == [True, False, False]
-    assert server.bodies[-1]["stop"] == ["\n\n"]
-
-
 def test_bare_request_follows_refused_settings(
     extractor: OpenAIExtractor, server: Scripted
 ) -> None:
@@ -174,17 +156,17 @@ def test_bare_request_follows_refused_settings(
     assert extractor.draft(TEXT, 10).claims == CLAIMS
     assert server.bodies[-1].keys() == {"path", "model", "messages"}
     extractor.draft(TEXT, 10)
-    assert len(server.bodies) == 4
+    assert len(server.bodies) == 3
 
 
 def test_a_request_that_is_refused_altogether(extractor: OpenAIExtractor, server: Scripted) -> None:
     server.replies = [(400, {}, b"go away")]
     with pytest.raises(ExtractionError, match="answered 400: go away"):
         extractor.draft(TEXT, 10)
-    assert len(server.bodies) == 3
+    assert len(server.bodies) == 2
     server.replies = [GOOD]
     extractor.draft(TEXT, 10)
-    assert "response_format" in server.bodies[-1], "leaving it out had not helped"
+    assert "temperature" in server.bodies[-1], "leaving it out had not helped"
 
 
 # Servers that fail

@@ -22,11 +22,10 @@ _ADVICE = {
     404: "; check the base URL and that it has the model {}",
     429: "; it gets too many requests, try again later",
 }
-_SCHEMA = {"name": "claims", "strict": True, "schema": prompt.SCHEMA}
 
 
 class OpenAIExtractor:
-    """Asks a chat endpoint, with structured output if the server accepts it."""
+    """Asks a chat endpoint for the claims of a block, one per line."""
 
     name = "openai"
 
@@ -60,7 +59,7 @@ class OpenAIExtractor:
         self._model, self._seed = model, seed
         host = address.netloc.rpartition("@")[2]
         self._url = urlunsplit((address.scheme, host, address.path, "", ""))  # without secrets
-        self._form = 0  # the first form of a request that the server accepts
+        self._refuses_settings = False
         self._headers = {} if self._key else {"Authorization": openai.Omit()}
         self._client = openai.OpenAI(
             base_url=urlunsplit(address._replace(query="", fragment="")),
@@ -93,7 +92,7 @@ class OpenAIExtractor:
         text = prompt.prepare(block)
         if not text or limit < 1:
             return Draft(())
-        answer = self._ask(self._forms(text, limit))
+        answer = self._ask(prompt.messages(text, limit), self._refuses_settings)
         try:
             content, used = answer.choices[0].message.content, answer.usage
             tokens = (used.prompt_tokens or 0, used.completion_tokens or 0) if used else (0, 0)
@@ -103,48 +102,41 @@ class OpenAIExtractor:
             raise self._failed("sent an answer that is not text")
         return Draft(prompt.parse(content or "", limit), 1, *tokens)
 
-    def _forms(self, text: str, limit: int) -> list[dict[str, Any]]:
-        """Return the request as JSON, as lines, and bare: some servers refuse settings."""
-        settings = {
+    def _ask(self, messages: list[dict[str, str]], bare: bool) -> Any:
+        """Return the server's answer; a server that refuses settings gets a bare request."""
+        from openai import APIConnectionError, APIStatusError, OpenAIError
+
+        settings: dict[str, Any] = {
             "seed": self._seed,
             "temperature": TEMPERATURE,
             "max_tokens": MAX_NEW_TOKENS,
+            "stop": [STOP],
         }
-        structured = {
-            "messages": prompt.messages(text, limit, as_json=True),
-            "response_format": {"type": "json_schema", "json_schema": _SCHEMA},
-            **settings,
-        }
-        bare = {"messages": prompt.messages(text, limit)}
-        return [structured, {**bare, **settings, "stop": [STOP]}, bare]
-
-    def _ask(self, forms: list[dict[str, Any]]) -> Any:
-        """Return the answer to the first form that the server accepts; begin there next time."""
-        from openai import APIConnectionError, APIStatusError, OpenAIError
-
-        for at in range(self._form, len(forms)):
-            try:
-                answer = self._client.chat.completions.create(
-                    model=self._model, **forms[at], extra_headers=self._headers
-                )
-                self._form = at
+        try:
+            return self._client.chat.completions.create(
+                model=self._model,
+                messages=messages,
+                extra_headers=self._headers,
+                **({} if bare else settings),
+            )
+        except APIStatusError as error:
+            if error.status_code in (400, 422) and not bare:
+                answer = self._ask(messages, bare=True)
+                self._refuses_settings = True  # and not just this text
                 return answer
-            except APIStatusError as error:
-                if error.status_code in (400, 422) and at + 1 < len(forms):
-                    continue
-                advice = _ADVICE.get(error.status_code, "").format(self._model)
-                reason = " ".join(self._redacted(error.response.text).split())[:200]
-                raise self._failed(
-                    f"answered {error.status_code}{advice}" + (f": {reason}" if reason else "")
-                ) from None
-            except APIConnectionError as error:
-                raise self._failed(
-                    f"does not answer ({type(error).__name__}); "
-                    "check that it runs and that the base URL is right"
-                ) from None
-            except (OpenAIError, ValueError) as error:  # an answer that is not JSON
-                reason = self._redacted(one_line(error))
-                raise self._failed(f"sent no chat completion: {reason}") from None
+            advice = _ADVICE.get(error.status_code, "").format(self._model)
+            reason = " ".join(self._redacted(error.response.text).split())[:200]
+            raise self._failed(
+                f"answered {error.status_code}{advice}" + (f": {reason}" if reason else "")
+            ) from None
+        except APIConnectionError as error:
+            raise self._failed(
+                f"does not answer ({type(error).__name__}); "
+                "check that it runs and that the base URL is right"
+            ) from None
+        except (OpenAIError, ValueError) as error:  # an answer that is not JSON
+            reason = self._redacted(one_line(error))
+            raise self._failed(f"sent no chat completion: {reason}") from None
 
     def _failed(self, reason: str) -> ExtractionError:
         return ExtractionError(f"the server at {self._url} {reason}")

@@ -12,7 +12,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 
 from halldetect.reading.sentences import sentences
 
@@ -37,12 +36,6 @@ EXAMPLE_LIMIT = 8
 TEMPERATURE = 0.2
 MAX_NEW_TOKENS = 512
 STOP = "\n\n"
-SCHEMA = {
-    "type": "object",
-    "properties": {"claims": {"type": "array", "items": {"type": "string"}}},
-    "required": ["claims"],
-    "additionalProperties": False,
-}
 
 _OPEN, _CLOSE = "<text>", "</text>"
 # Role marks of chat templates, and our own delimiter. In a prompt they would take effect wherever
@@ -57,24 +50,21 @@ _LIST_MARK = re.compile(
     r"^\s*(?:[-*+•‣▪◦·–—]\s+|\(?\d{1,3}[.)]\s+|(?:claim|fact)\s*\d*\s*:\s*)+", re.IGNORECASE
 )
 _FENCE = re.compile(r"^\s*(?:```|~~~)[\w-]*\s*$", re.MULTILINE)
-_STRING = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
 
 
-def messages(block: str, limit: int, *, as_json: bool = False) -> list[dict[str, str]]:
+def messages(block: str, limit: int) -> list[dict[str, str]]:
     """Return the conversation that asks for at most `limit` claims of a prepared block."""
-    example = json.dumps({"claims": EXAMPLE_CLAIMS}) if as_json else "\n".join(EXAMPLE_CLAIMS)
     asked = _asked(EXAMPLE_TEXT, EXAMPLE_LIMIT)
     return [
         {"role": "user", "content": f"{INSTRUCTION}\n\n{asked}"},
-        {"role": "assistant", "content": example},
+        {"role": "assistant", "content": "\n".join(EXAMPLE_CLAIMS)},
         {"role": "user", "content": _asked(block, limit)},
     ]
 
 
 def digest() -> str:
     """Return the sha256 of the prompt without the block."""
-    sent = [messages("", 1), messages("", 1, as_json=True), SCHEMA]
-    return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(messages("", 1)).encode()).hexdigest()
 
 
 def prepare(block: str, special_tokens: re.Pattern[str] | None = None) -> str:
@@ -102,13 +92,10 @@ def special_pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:
 
 
 def parse(answer: str, limit: int) -> tuple[str, ...]:
-    """Return at most `limit` claims of an answer: JSON, or lines with or without list marks."""
-    text = _FENCE.sub("", answer).strip()
-    lines = _from_json(text) if text[:1] in ("{", "[") else None
-    if lines is None:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) > 1 and lines[0].rstrip().endswith(":"):  # "Here are the claims:"
-            lines = lines[1:]
+    """Return at most `limit` claims of an answer: lines with or without list marks."""
+    lines = [line for line in _FENCE.sub("", answer).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].rstrip().endswith(":"):  # "Here are the claims:"
+        lines = lines[1:]
     plain = (_ROLE_MARK.sub(" ", _LIST_MARK.sub("", line, count=1)) for line in lines)
     claims = (" ".join(line.split()) for line in plain)
     return tuple(dict.fromkeys(filter(None, claims)))[: max(limit, 0)]
@@ -117,18 +104,3 @@ def parse(answer: str, limit: int) -> tuple[str, ...]:
 def _asked(text: str, limit: int) -> str:
     # The limit comes last, so that everything before the text is the same for every text.
     return f"{_OPEN}\n{text}\n{_CLOSE}\nList up to {limit} claims."
-
-
-def _from_json(text: str) -> list[str] | None:
-    """Return the strings of an answer in JSON that are not keys; None if it is not JSON.
-
-    The answer may be truncated at the token limit, or followed by other text.
-    """
-    found = _STRING.findall(text)
-    if not found and re.search(r"\w", text):
-        return None
-    values = []
-    for string, is_key in found:
-        with suppress(ValueError):
-            values += [] if is_key else [str(json.loads(string))]
-    return values
