@@ -158,8 +158,8 @@ def test_large_with_and_without_a_gpu(empty_store: Path, monkeypatch: pytest.Mon
 
 
 def test_a_store_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> None:
+    def fail(entry: object) -> None:
         raise PermissionError(13, "Permission denied", "/cache")
 
-    monkeypatch.setattr(models, "status", fail)
+    monkeypatch.setattr(models, "state", fail)
     assert "Permission denied" in doctor._models()[LARGE_BASE]

@@ -50,7 +50,7 @@ def test_corrupt_files(store: Path, server: HubServer) -> None:
     path.write_bytes(BYTES[:-1])
     with pytest.raises(ModelError, match=f"has {len(BYTES) - 1} bytes.*models pull tiny"):
         models.path("tiny")
-    assert models.status()[0].state is models.State.CORRUPT
+    assert models.state(ENTRY) is models.State.CORRUPT
     path.write_bytes(BYTES[:-1] + b"!")
     with pytest.raises(ModelError, match="sha256"):
         models.path("tiny")
@@ -79,11 +79,10 @@ def test_untouched_file_is_read_again_by_verify_only(
     assert read == [path]
 
 
-def test_status(store: Path, server: HubServer) -> None:
-    assert [item.state for item in models.status()] == [models.State.ABSENT]
+def test_state(store: Path, server: HubServer) -> None:
+    assert models.state(ENTRY) is models.State.ABSENT
     models.pull("tiny")
-    (found,) = models.status()
-    assert (found.state, found.path) == (models.State.CACHED, models.path("tiny"))
+    assert models.state(ENTRY) is models.State.CACHED
 
 
 def test_absent_says_how_to_get_it(store: Path) -> None:
@@ -131,13 +130,13 @@ def test_a_read_only_cache(store: Path, server: HubServer) -> None:
 
 
 def test_a_full_disk(store: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Usage:
-        free = 1_000_000
+    def full(*_: object) -> Path:
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(model_store.shutil, "disk_usage", lambda _: Usage)
-    with pytest.raises(FetchError, match=r"needs 203 MB .* has 1 MB free.*HALLDETECT_HOME"):
+    monkeypatch.setattr(download, "fetch_from_hub", full)
+    with pytest.raises(ModelError, match="the disk is full: tiny needs 3 MB"):
         models.pull("tiny")
-    assert server.gets == []
+    assert left_behind(store) == []
 
 
 PULL = """

@@ -115,7 +115,7 @@ def _models() -> dict[str, str]:
         except ModelError as error:
             states[name] = str(error)
     try:
-        return states | {item.entry.name: str(item.state) for item in models.status()}
+        return states | {entry.name: str(models.state(entry)) for entry in models.entries()}
     except OSError as error:
         return states | {entry.name: f"unknown: {error.strerror}" for entry in models.entries()}
 
@@ -143,7 +143,7 @@ def _plan_large() -> str:
 
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
-    state = next(item.state for item in models.status() if item.entry.name == LARGE_BASE)
+    state = models.state(models.find(LARGE_BASE))
     if state is not models.State.CACHED:
         size = models.megabytes(models.find(LARGE_BASE).bytes)
         raise ModelError(
@@ -164,11 +164,10 @@ def run_list(arguments: argparse.Namespace) -> int:
         size = models.megabytes(sum(file.stat().st_size for file in files))
         needs = f", needs {models.find(name).name}" if models.is_known(name) else ""
         rows.append((name, f"in the package{needs}", size, ""))
-    for status in models.status():
-        entry = status.entry
+    for entry in models.entries():
         # `--extractor gguf` selects this one.
         name = entry.name + (" (gguf)" if entry.name == models.DEFAULT_EXTRACTOR else "")
-        rows.append((name, str(status.state), models.megabytes(entry.bytes), entry.licence))
+        rows.append((name, str(models.state(entry)), models.megabytes(entry.bytes), entry.licence))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -198,7 +197,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
     shipped = models.shipped_names()
     _require_known([name for name in arguments.names if name not in shipped])
     absent = models.State.ABSENT
-    cached = [item.entry.name for item in models.status() if item.state is not absent]
+    cached = [entry.name for entry in models.entries() if models.state(entry) is not absent]
     status = 0
     for name in arguments.names or [*shipped, *cached]:
         try:

@@ -27,7 +27,7 @@ from halldetect.large.answer_prompt import Prompt
 from halldetect.large.shape import MAPS, Shape, head_tensor
 from halldetect.models.download import Progress
 from halldetect.models.gguf import GgufFile
-from halldetect.models.store import SPARE_BYTES, megabytes, only_process
+from halldetect.models.store import megabytes, only_process
 
 ROUNDING = "int8-block128"  # for folders and reports
 MODEL, WEIGHTS = "model.onnx", "model.weights"
@@ -63,9 +63,9 @@ def converted(
                 maps, answers = read_adapter(adapter), prompt.result().answers
                 converter = _Converter(model, shape, maps, answers)
                 whole = shape.layers
-                _make(folder, size, converter, lambda at: progress(at * size // whole, size, what))
+                _make(folder, converter, lambda at: progress(at * size // whole, size, what))
     except OSError as error:
-        needed = f"large: the conversion needs {megabytes(size + SPARE_BYTES)} in {folder.parent}"
+        needed = f"large: the conversion needs {megabytes(size)} in {folder.parent}"
         why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or error
         raise ModelError(
             f"{needed}, but cannot write there: {why}; set HALLDETECT_HOME to another folder"
@@ -73,11 +73,9 @@ def converted(
     return file
 
 
-def _make(folder: Path, size: int, converter: _Converter, progress: Callable[[int], None]) -> None:
+def _make(folder: Path, converter: _Converter, progress: Callable[[int], None]) -> None:
     for leftover in folder.parent.glob(f"{folder.name}.*.partial"):
         shutil.rmtree(leftover, ignore_errors=True)
-    if shutil.disk_usage(folder.parent).free < size + SPARE_BYTES:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     draft = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
     try:
         draft.mkdir()

@@ -37,7 +37,6 @@ class TorchModel:
         """Load the weights; `answers` are the tokens of the three answers."""
         self.shape = shape = Shape.of(model)
         self.device, self.dtype = device, dtype
-        self._model = model
 
         def merged(number: int, *names: str) -> Tensor:
             parts = []
@@ -64,8 +63,7 @@ class TorchModel:
         ]
         self._norm = vector("output_norm.weight")
         self._head = torch.from_numpy(model.rows(head_tensor(model), answers)).to(device)
-        # A CPU reads the few rows that it needs from the file.
-        self._embedding = None if device == "cpu" else _embedding(model, device, dtype)
+        self._embedding = _embedding(model, device, dtype)
         steps = torch.arange(0, shape.head_size, 2, device=device, dtype=torch.float32)
         self._rates = 1.0 / shape.theta ** (steps / shape.head_size)
 
@@ -74,11 +72,7 @@ class TorchModel:
 
         `ids` and `positions` are rows x tokens, `mask` is added to the attention scores.
         """
-        if self._embedding is None:
-            rows = self._model.rows("token_embd.weight", ids.reshape(-1).numpy())
-            x = torch.from_numpy(rows).reshape(*ids.shape, -1).to(self.dtype)
-        else:
-            x = functional.embedding(ids, self._embedding)
+        x = functional.embedding(ids, self._embedding)
         angles = positions[:, None, :, None].float() * self._rates
         cos, sin = angles.cos(), angles.sin()
         for weights in self._layers:

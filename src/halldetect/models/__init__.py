@@ -21,5 +21,5 @@ from halldetect.models.store import megabytes as megabytes
 from halldetect.models.store import offline as offline
 from halldetect.models.store import path as path
 from halldetect.models.store import pull as pull
-from halldetect.models.store import status as status
+from halldetect.models.store import state as state
 from halldetect.models.store import verify as verify

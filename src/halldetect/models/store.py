@@ -18,7 +18,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 from ipaddress import ip_address
@@ -26,14 +25,12 @@ from pathlib import Path
 
 from halldetect.errors import ConfigurationError, FetchError, MissingExtra, ModelError
 from halldetect.models import download
-from halldetect.models.catalogue import ModelEntry, entries, find
+from halldetect.models.catalogue import ModelEntry, find
 from halldetect.models.download import Progress, no_progress
 from halldetect.models.integrity import digest_of
 
 _RECORD = "checked.json"
 _STAGING = ".fetching-"
-# Disk space to keep free besides the file (for unpacking a wheel, and for the system).
-SPARE_BYTES = 200_000_000
 
 
 class State(StrEnum):
@@ -42,15 +39,6 @@ class State(StrEnum):
     CACHED = "cached"
     ABSENT = "absent"
     CORRUPT = "corrupt"
-
-
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
-    """A model of the catalogue, its state, and where its file is or would be."""
-
-    entry: ModelEntry
-    state: State
-    path: Path
 
 
 def home() -> Path:
@@ -113,12 +101,8 @@ def is_cached(name: str) -> bool:
     return _problem(find(name)) is None
 
 
-def status() -> tuple[ModelStatus, ...]:
-    """Return the state of every model of the catalogue without reading whole files."""
-    return tuple(ModelStatus(entry, _state(entry), location(entry)) for entry in entries())
-
-
-def _state(entry: ModelEntry) -> State:
+def state(entry: ModelEntry) -> State:
+    """Return the state of a model without reading the whole file."""
     file = location(entry)
     if not file.is_file():
         return State.ABSENT
@@ -225,12 +209,6 @@ def _fetch(entry: ModelEntry, progress: Progress) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for leftover in folder.glob(f"{_STAGING}*"):  # left by a killed process
         shutil.rmtree(leftover, ignore_errors=True)
-    needed, free = entry.bytes + SPARE_BYTES, shutil.disk_usage(folder).free
-    if free < needed:
-        raise FetchError(
-            f"{entry.name} needs {megabytes(needed)} and {folder} has {megabytes(free)} free; "
-            "make room or set HALLDETECT_HOME to another disk"
-        )
     failures: list[str] = []
     for source in ("hub", "registry"):
         folder.mkdir(parents=True, exist_ok=True)
