@@ -17,7 +17,7 @@ from halldetect.large.adapter import Adapter, read_adapter
 from halldetect.large.answer_prompt import Prompt
 from halldetect.large.load import load_large
 from halldetect.large.shape import Shape
-from halldetect.models.gguf import GgufFile, dequantise, read_header
+from halldetect.models.gguf import GgufFile, control_tokens, dequantise
 from tests.support.tiny_qwen import (
     SHAPE,
     SPECIAL,
@@ -83,9 +83,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_header_of_a_whole_model(small: Path) -> None:
-    header = read_header(small)
-    assert header.control_tokens == ("b",)
-    assert not header.has_chat_template
+    assert control_tokens(small) == ("b",)
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -101,7 +99,7 @@ def test_any_changed_header_is_read_or_refused(
         )
     path = tmp_path / "damaged.gguf"
     path.write_bytes(bytes(damaged[: data.draw(st.integers(4, len(damaged)))]))
-    for read in (read_header, GgufFile):
+    for read in (control_tokens, GgufFile):
         with suppress(ModelError):
             read(path)
 
@@ -128,7 +126,7 @@ def test_hostile_header_is_refused(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(data)
     with pytest.raises(ModelError, match="not a whole GGUF model"):
-        read_header(path)
+        control_tokens(path)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from halldetect import models
 from halldetect.errors import ConfigurationError, ExtractionError, FetchError, ModelError
-from halldetect.models.gguf import read_header
+from halldetect.models.gguf import control_tokens
 from halldetect.paper import gguf, prompt
 from halldetect.paper.endpoint import OpenAIExtractor
 from halldetect.paper.extractors import SentenceExtractor, load_extractor
@@ -121,9 +121,7 @@ def test_any_answer_gives_at_most_the_limit(answer: str, limit: int) -> None:
 def test_whole_head_is_read(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(gguf_bytes())
-    header = read_header(path)
-    assert header.has_chat_template
-    assert header.control_tokens == ("<|end|>",)
+    assert control_tokens(path) == ("<|end|>",)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +141,7 @@ def test_broken_heads_are_refused(data: bytes, why: str, tmp_path: Path) -> None
     path = tmp_path / "m.gguf"
     path.write_bytes(data)
     with pytest.raises(ModelError, match=f"not a whole GGUF model.*{why}") as caught:
-        read_header(path)
+        control_tokens(path)
     assert "\n" not in str(caught.value)
 
 
@@ -156,7 +154,7 @@ def test_broken_byte_is_refused_at_most(
     path = tmp_path_factory.mktemp("gguf") / "m.gguf"
     path.write_bytes(data)
     with contextlib.suppress(ModelError):
-        read_header(path)
+        control_tokens(path)
 
 
 # The GGUF extractor, on a fake llama.cpp
@@ -206,7 +204,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             server.started.append((threads, seed))
             return server
 
-        monkeypatch.setattr(gguf, "_start", start)
+        monkeypatch.setattr(gguf, "start", start)
         return load_extractor(str(path), threads=3, seed=seed), server
 
     return extractor

@@ -73,15 +73,8 @@ class GgufFile:
         return np.asarray(dequantise(self.raw(name), self.tensors[name].kind), np.float32)
 
 
-class LlamaHeader(NamedTuple):
-    """The facts about a model that callers of llama.cpp need."""
-
-    has_chat_template: bool
-    control_tokens: tuple[str, ...]
-
-
-def read_header(path: Path) -> LlamaHeader:
-    """Return the header of a complete GGUF model; raise ModelError for any other file.
+def control_tokens(path: Path) -> tuple[str, ...]:
+    """Return the control tokens of a complete GGUF model; raise ModelError for any other file.
 
     llama.cpp may crash the process on an unexpected file, so files are checked as well as possible
     first.
@@ -96,12 +89,8 @@ def read_header(path: Path) -> LlamaHeader:
     if not isinstance(tokens, list) or not tokens:
         raise _damaged(path, "it has no vocabulary")
     kinds = kinds if isinstance(kinds, list) else []
-    return LlamaHeader(
-        bool(file.metadata.get("tokenizer.chat_template")),
-        tuple(
-            str(token) for token, kind in zip(tokens, kinds, strict=False) if kind == _CONTROL_TOKEN
-        ),
-    )
+    pairs = zip(tokens, kinds, strict=False)
+    return tuple(str(token) for token, kind in pairs if kind == _CONTROL_TOKEN)
 
 
 def _damaged(path: Path, reason: object) -> ModelError:

@@ -27,8 +27,6 @@ _ADVICE = {
 class OpenAIExtractor:
     """Asks a chat endpoint for the claims of a block, one per line."""
 
-    name = "openai"
-
     def __init__(
         self,
         model: str,
@@ -71,9 +69,6 @@ class OpenAIExtractor:
             http_client=openai.DefaultHttpxClient(follow_redirects=False, trust_env=not local),
         )
         weakref.finalize(self, self._client.close)
-
-    def __repr__(self) -> str:
-        return f"OpenAIExtractor({self._model!r})"
 
     @property
     def description(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.claims import Claim
-from halldetect.reading.document import Document
+from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.sentences import sentences, trimmed
 
@@ -78,11 +78,11 @@ def _located(claim: str, response: Document) -> Claim:
     if at >= 0:
         return Claim(claim, trimmed(response.text, at, at + len(claim)))
     keys = content_keys(claim)
-    best, greatest = None, 0.0
-    for span in response.sentences:
-        share = shared_part(keys, content_keys(span.cut(response.text)))
-        if share > greatest:
-            best, greatest = span, share
-    if best is None or greatest <= 0.5:
+
+    def share(span: Span) -> float:
+        return shared_part(keys, content_keys(span.cut(response.text)))
+
+    best = max(response.sentences, key=share, default=None)
+    if best is None or share(best) <= 0.5:
         return Claim(claim, None, "no sentence of the response has most of the claim's words")
     return Claim(claim, best)

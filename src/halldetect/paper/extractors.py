@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from halldetect.errors import ConfigurationError, name_advice
 from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
@@ -23,12 +22,8 @@ EXTRACTORS = (
 class SentenceExtractor:
     """Proposes every sentence, word for word."""
 
-    name = "sentences"
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """Return the name."""
-        return {"name": self.name}
+    def __init__(self) -> None:
+        self.description = {"name": "sentences"}
 
     def draft(self, response: str, limit: int) -> Draft:
         """Return the first `limit` sentences."""
@@ -62,7 +57,10 @@ def load_extractor(
     elif spec.lower() in stored or spec.lower().endswith(".gguf"):
         model = spec
     else:
-        raise ConfigurationError(_unknown(spec, stored))
+        if Path(spec).is_file():
+            raise ConfigurationError(f"the extractor {spec!r} is a file but not a .gguf model")
+        known = ["sentences", "gguf", "openai", *sorted(stored)]
+        raise ConfigurationError(f"unknown extractor {spec!r}; {name_advice(spec, known)}")
 
     from halldetect.models.llama import fetch_if_stored, require_library
     from halldetect.paper.gguf import GgufExtractor
@@ -70,10 +68,3 @@ def load_extractor(
     require_library()  # before a useless download
     fetch_if_stored(model, notice, progress)
     return GgufExtractor(model, threads=threads, seed=seed)
-
-
-def _unknown(spec: str, stored: set[str]) -> str:
-    if Path(spec).is_file():
-        return f"the extractor {spec!r} is a file but not a .gguf model"
-    known = ["sentences", "gguf", "openai", *sorted(stored)]
-    return f"unknown extractor {spec!r}; {name_advice(spec, known)}"

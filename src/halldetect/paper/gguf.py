@@ -7,9 +7,8 @@ from threading import Lock
 from typing import Any
 
 from halldetect.errors import ExtractionError, one_line
-from halldetect.models.gguf import read_header
-from halldetect.models.llama import LlamaFile, default_threads
-from halldetect.models.llama import start as _start
+from halldetect.models.gguf import control_tokens
+from halldetect.models.llama import LlamaFile, default_threads, start
 from halldetect.paper import prompt
 from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft
@@ -18,8 +17,6 @@ CONTEXT = 2048
 # A list of copies is about as long as its text, and a token has four bytes or more in English; a
 # list twice as long repeats text.
 _TOKENS_PER_BYTE, _EXTRA_TOKENS = 1 / 2, 48
-# Longer than the average token of any vocabulary: more text than this never fits the context.
-_LONGEST_TOKEN = 16
 
 
 class GgufExtractor:
@@ -29,17 +26,13 @@ class GgufExtractor:
     is computed once, alone, and every block starts from exactly that state (`_rewind`).
     """
 
-    name = "gguf"
-
     def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
         """Load `model`: a name of the store that is in the cache, or the path of a file."""
         self._file = LlamaFile(model)
-        header = read_header(self._file.path)
-        self._has_template = header.has_chat_template
-        self._special = prompt.special_pattern(header.control_tokens)
+        self._special = prompt.special_pattern(control_tokens(self._file.path))
         self._seed = seed
         self._lock = Lock()
-        self._server = _start(self._file.path, threads or default_threads(), seed, CONTEXT)
+        self._server = start(self._file.path, threads or default_threads(), seed, CONTEXT)
         self._prefix = self._rewind()
 
     @property
@@ -49,7 +42,6 @@ class GgufExtractor:
             "name": self._file.name,
             "model_digest": self._file.digest,
             "prompt_digest": prompt.digest(),
-            "chat_template": "from the model" if self._has_template else "chatml",
             "context": CONTEXT,
             "temperature": TEMPERATURE,
             "max_new_tokens": MAX_NEW_TOKENS,
@@ -61,7 +53,7 @@ class GgufExtractor:
 
         Text beyond the context is left out; `extract` reports its sentences.
         """
-        text = prompt.prepare(block[: CONTEXT * _LONGEST_TOKEN], self._special)
+        text = prompt.prepare(block, self._special)
         with self._lock:
             while text and limit > 0:
                 self._rewind()

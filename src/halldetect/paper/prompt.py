@@ -68,21 +68,13 @@ def digest() -> str:
 
 
 def prepare(block: str, special_tokens: re.Pattern[str] | None = None) -> str:
-    """Return the block for the prompt: one sentence per line, without marks."""
-    text = unmarked(block, special_tokens)
-    return "\n".join(" ".join(span.cut(text).split()) for span in sentences(text))
-
-
-def unmarked(text: str, special_tokens: re.Pattern[str] | None = None) -> str:
-    """Return the text without control characters and the marks of chat templates."""
-    text = _UNPRINTABLE.sub(" ", text)
-    while True:
-        clean = _ROLE_MARK.sub(" ", text)
+    """Return the block for the prompt: one sentence per line, without marks of chat templates."""
+    text, before = _UNPRINTABLE.sub(" ", block), ""
+    while text != before:  # what is left may form another mark
+        before, text = text, _ROLE_MARK.sub(" ", text)
         if special_tokens is not None:
-            clean = special_tokens.sub(" ", clean)
-        if clean == text:
-            return text
-        text = clean
+            text = special_tokens.sub(" ", text)
+    return "\n".join(" ".join(span.cut(text).split()) for span in sentences(text))
 
 
 def special_pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,9 +18,7 @@ def group_sentences(count: int, granularity: int) -> list[range]:
 
     The last group may be shorter.
     """
-    if count == 0:
-        return []
-    size = -(-count // granularity)
+    size = max(-(-count // granularity), 1)
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
@@ -45,18 +44,14 @@ def source_windows(documents: Sequence[Document]) -> tuple[Window, ...]:
 
 def truncated(window: Window, verifier: Verifier, room: int) -> Window:
     """Return a window truncated to the verifier's limit."""
-    if verifier.count_tokens([window.text])[0] <= room:
+
+    def tokens(end: int) -> int:
+        return verifier.count_tokens([window.text[:end]])[0]
+
+    length = len(window.text)
+    if tokens(length) <= room:
         return window
-    fits, over = 0, 16
-    while over < len(window.text) and verifier.count_tokens([window.text[:over]])[0] <= room:
-        fits, over = over, 2 * over
-    over = min(over, len(window.text))
-    while over - fits > 1:
-        middle = (fits + over) // 2
-        if verifier.count_tokens([window.text[:middle]])[0] <= room:
-            fits = middle
-        else:
-            over = middle
+    fits = bisect_right(range(length), room, key=tokens) - 1
     text = window.text[:fits].rstrip()
     end = min(window.span.start + len(text), window.span.end)
     return replace(window, text=text, span=Span(window.span.start, end))

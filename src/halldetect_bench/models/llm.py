@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from halldetect.errors import CheckError, ModelError, one_line
-from halldetect.models.gguf import read_header
+from halldetect.models.gguf import control_tokens
 from halldetect.models.llama import LlamaFile, default_threads, start
 from halldetect.paper import prompt
 
@@ -76,7 +76,7 @@ class LlamaLlm:
     ) -> None:
         self._file = LlamaFile(model)
         self._context = context
-        self._special = prompt.special_pattern(read_header(self._file.path).control_tokens)
+        self._special = prompt.special_pattern(control_tokens(self._file.path))
         self._server = start(self._file.path, threads or default_threads(), 0, context)
 
     @property

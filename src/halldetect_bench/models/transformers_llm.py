@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError, one_line
-from halldetect.models.gguf import read_header
+from halldetect.models.gguf import control_tokens
 from halldetect.models.integrity import digest_of
 from halldetect.models.llama import LlamaFile
 from halldetect.paper import prompt
@@ -148,7 +148,7 @@ def _place(model: str | Path) -> tuple[str, str, dict[str, Any]]:
     folder = Path(model).expanduser()
     if not folder.is_dir():
         file = LlamaFile(model)
-        read_header(file.path)  # raises an error with the reason
+        control_tokens(file.path)  # raises an error with the reason
         where = {"pretrained_model_name_or_path": file.path.parent, "gguf_file": file.path.name}
         return file.name, file.digest, where
     weights = sorted(folder.glob("*.safetensors"))
