@@ -19,7 +19,7 @@ from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
 from halldetect.knowledge.readers import SourceFile, find_files, read_documents
 from halldetect.reading.html_page import html_text
-from tests.support.index_checks import check_killed_build_resumes
+from tests.support.index_checks import check_killed_build_changes_nothing
 
 BRIDGE = "The bridge over the Elbe opened in 1932.\n\nAnna Holm designed the bridge."
 ROME = "Rome is the capital of Italy."
@@ -174,7 +174,7 @@ def test_a_file_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "i"
     with pytest.raises(InputError, match="not UTF-8"):
         build_index(path, find_files([folder]))
-    with pytest.raises(InputError, match="not complete"):
+    with pytest.raises(InputError, match="has no passages"):
         KnowledgeIndex(path)
     summary = build_index(path, find_files([folder]), strict=False)
     assert summary.documents == 2
@@ -253,8 +253,8 @@ def test_passages_hold_every_word_once(text: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
-def test_killed_build_resumes(tmp_path: Path) -> None:
-    check_killed_build_resumes(str(tmp_path / "killed.index"), tmp_path)
+def test_killed_build_changes_nothing(tmp_path: Path) -> None:
+    check_killed_build_changes_nothing(str(tmp_path / "killed.index"), tmp_path)
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ def test_a_word_opening_sentences_is_not_a_name(sentence: str, evidence: str, ot
     ],
 )
 def test_a_name_that_opens_a_sentence(sentence: str, evidence: str, corrected: str) -> None:
-    assert corrected in corrections(sentence, evidence)
+    names = "They met Anna, Berta, James, Norvik and Brandt."
+    assert corrected in corrections(sentence, evidence, WordUsage([names, evidence]))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_a_name_that_opens_a_sentence(sentence: str, evidence: str, corrected: s
         ("They crossed two rivers there.", False),
         ("The law that Bill signed pays a bill. He thanked Bill.", True),
         ("We pay one bill a year.", False),
-        ("Rivers and Bill", True),  # a title says nothing, and the form has to
+        ("Rivers and Bill", False),  # a title says nothing
     ],
 )
 def test_how_a_word_is_written_elsewhere(text: str, name: bool) -> None:
@@ -128,20 +129,12 @@ def test_a_sentence_stays_about_the_same() -> None:
     assert not any("Goods" in text for text in found)
 
 
-@pytest.mark.parametrize(("elsewhere", "name"), [("We met Rivers.", True), ("Two rivers.", False)])
+@pytest.mark.parametrize(("elsewhere", "name"), [
+    ("We met Rivers and Anna.", True), ("We met two rivers and Anna.", False)
+])  # fmt: skip
 def test_the_whole_source_tells_what_is_a_name(elsewhere: str, name: bool) -> None:
     found = replacements("Rivers signed the contract.", elsewhere, "Anna signed the contract.")
     assert ("Anna signed the contract." in found) is name
-
-
-def test_names_in_a_text_in_small_letters() -> None:
-    source = "Anna holm designed the bridge. " + "The town paid anna holm and bertha klein. " * 12
-    response = "Bertha klein designed the bridge."
-    found = replacements(response, source)
-    assert "Anna holm designed the bridge." in found
-    source = "Goods take 30 days there. " + "The shop paid anna holm and sent goods. " * 12
-    found = replacements("Refunds take 30 days.", source)
-    assert not any("Goods" in text for text in found)
 
 
 def test_words_do_not_stand_for_a_number() -> None:

@@ -16,7 +16,7 @@ from halldetect.cli.text_arguments import no_file
 BUILD = """\
 Index text, Markdown, HTML, PDF, DOCX and JSON Lines files (objects with text, and perhaps id and
 title). An index that is there is brought up to date: unchanged documents are skipped. A build that
-was stopped continues when it is run again.
+is stopped leaves the index as it was.
 """
 _INDEX = value("INDEX", "the index file, or postgresql://...", name_argument)
 _BUILD = {

@@ -18,14 +18,13 @@ from halldetect.reading.overlap import WordIndex, content_keys, shared_part
 from halldetect.reading.sources import read_source
 from halldetect.report import Dispute, Evidence, Report, Status
 from halldetect.scoring import Calibration, contradiction_of
-from halldetect.verification.judging import verify
+from halldetect.verification.judging import ask, verify
 from halldetect.verification.windows import Task
 
 # A sentence about a claim, or about a question, has this share of its content words.
 _MIN_SHARED, _MIN_ASKED = 0.5, 0.4
 # Characters of a document in which its date is looked for.
 _HEAD = 300
-_PER_CALL = 16
 _DAYS = {"year": 365.25, "month": 30.44, "day": 1.0}
 # Sentences of the source that are looked for in the response.
 _MOST = 8
@@ -49,23 +48,20 @@ def find_disputes(
         if len(item.documents) > 1
         for candidate in _candidates(item)
     ]
+    answers = ask(verifier, [pair for *_, pair in found], progress)
     reports = [list(item.reports) for item in findings]
-    for start in range(0, len(found), _PER_CALL):
-        if progress is not None:
-            progress(start, len(found))
-        batch = found[start : start + _PER_CALL]
-        answers = verifier.judge([(text, statement) for *_, text, statement in batch])
-        for (number, at, document, span, _, _), answer in zip(batch, answers, strict=True):
-            report, item = reports[number][at], findings[number]
-            if contradiction_of(answer) > calibration.contradicted_above and not report.against:
-                passage = Evidence(span.cut(item.documents[document].text), document, span)
-                proof = report.proof.document if report.proof else document
-                dispute = Dispute(passage, _newer(item, proof, document))
-                reports[number][at] = replace(report, against=dispute)
+    for number, at, document, span, pair in found:
+        report, item = reports[number][at], findings[number]
+        contradiction = contradiction_of(answers[pair])
+        if contradiction > calibration.contradicted_above and not report.against:
+            passage = Evidence(span.cut(item.documents[document].text), document, span)
+            proof = report.proof.document if report.proof else document
+            dispute = Dispute(passage, _newer(item, proof, document))
+            reports[number][at] = replace(report, against=dispute)
     return [item.adding(some) for item, some in zip(findings, reports, strict=True)]
 
 
-def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, str, str]]:
+def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, tuple[str, str]]]:
     """Yield supported claims, the closest sentence of each other document, and both texts."""
     sentences = [
         [(span, text, content_keys(text)) for span in document.sentences
@@ -85,7 +81,7 @@ def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, str, str]]:
             if shared_part(keys, shown) >= _MIN_SHARED and error_kind(
                 statement, text, contradicted=True
             ):
-                yield at, document, span, text, statement
+                yield at, document, span, (text, statement)
 
 
 def _newer(item: Findings, first: int, second: int) -> int | None:

@@ -28,7 +28,7 @@ from halldetect.reading.words import FUNCTION_WORDS, words
 
 # "HDKN": identifies our SQLite files, and locks a PostgreSQL database for writing.
 APPLICATION_ID = 0x48444B4E
-VERSION = 2
+VERSION = 3
 SCHEMA = "halldetect"
 CONNECT_SECONDS = 10
 SEARCH_SECONDS = 60
@@ -59,7 +59,6 @@ CREATE TRIGGER passage_added AFTER INSERT ON passages BEGIN
 CREATE TRIGGER passage_removed AFTER DELETE ON passages BEGIN
     INSERT INTO passage_words (passage_words, rowid, title, text)
     VALUES ('delete', old.id, old.title, old.text); END;
-INSERT INTO meta VALUES ('state', 'building'), ('run', '0');
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {VERSION};
 COMMIT;
@@ -77,7 +76,7 @@ CREATE TABLE passages (
     words tsvector GENERATED ALWAYS AS (to_tsvector('english', title || ' ' || text)) STORED);
 CREATE INDEX passages_of ON passages (document);
 CREATE INDEX passages_with ON passages USING gin (words);
-INSERT INTO meta VALUES ('state', 'building'), ('run', '0'), ('version', '{VERSION}');
+INSERT INTO meta VALUES ('version', '{VERSION}');
 """
 _INSERT = 'INSERT INTO passages (document, "start", "end", title, text) VALUES (?, ?, ?, ?, ?)'
 _TEXTS_OF_BEST = (
@@ -89,7 +88,7 @@ _TEXTS_OF_BEST = (
 class KnowledgeIndex:
     """An index file, opened for searching by several threads or for writing by one.
 
-    With `writing`, it is created if needed; otherwise an incomplete index raises InputError.
+    With `writing`, it is created if needed, and changes are visible after `commit`.
     """
 
     _placeholder = "?"
@@ -104,9 +103,10 @@ class KnowledgeIndex:
             )
         with self.errors():
             if writing:
-                self._connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+                self._connection = sqlite3.connect(path, isolation_level=None)
             else:
-                uri = f"{Path(path).resolve().as_uri()}?mode=ro"
+                # Not "ro", which cannot undo a build that was killed.
+                uri = f"{Path(path).resolve().as_uri()}?mode=rw"
                 self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
         self._open(writing)
 
@@ -115,13 +115,7 @@ class KnowledgeIndex:
             with self.errors():
                 self._prepare(writing)
                 self._facts = dict(self.execute("SELECT name, value FROM meta"))
-            if writing:
-                return
-            if self._facts["state"] != "complete":
-                raise InputError(
-                    f"the index {self.location} is not complete: run halldetect index build again"
-                )
-            if not self.passages:
+            if not writing and not self.passages:
                 raise InputError(f"the index {self.location} has no passages")
         except BaseException:
             self.close()
@@ -138,10 +132,10 @@ class KnowledgeIndex:
         ((version,),) = self.execute("PRAGMA user_version")
         self._require_version(version, "delete it")
         if writing:
-            self.execute("PRAGMA synchronous = NORMAL")
             self.execute("PRAGMA foreign_keys = ON")
             self.execute("BEGIN IMMEDIATE")
             return
+        self.execute("PRAGMA query_only = ON")
         self.execute("SELECT rowid FROM passage_words LIMIT 1").fetchall()
 
     def _require_version(self, version: int, advice: str) -> None:
@@ -172,9 +166,8 @@ class KnowledgeIndex:
         return self._connection.execute(query.replace("?", self._placeholder), *arguments)
 
     def commit(self) -> None:
-        """Make the changes so far permanent."""
-        self.execute("COMMIT")
-        self.execute("BEGIN IMMEDIATE")
+        """Make all changes permanent and visible."""
+        self._connection.commit()
 
     def insert(self, passages: Sequence[tuple[int, int, int, str, str]]) -> None:
         """Write passages: document, start, end, title and text of each."""
@@ -192,7 +185,7 @@ class KnowledgeIndex:
     @property
     def passages(self) -> int:
         """The number of passages."""
-        return int(self._facts["passages"])
+        return int(self._facts.get("passages", 0))
 
     @property
     def description(self) -> dict[str, Any]:
@@ -309,10 +302,6 @@ class PostgresIndex(KnowledgeIndex):
         except psycopg.Error as error:
             message = f"the index {self.location} cannot be used: {one_line(error)}"
             raise InputError(message) from error
-
-    def commit(self) -> None:
-        """Make the changes so far permanent."""
-        self._connection.commit()
 
     def _terms(self, claim: str) -> Iterable[str]:
         if self._connection.closed:  # the server may be back
