@@ -19,6 +19,7 @@ from halldetect.render.markdown import markdown
 from halldetect.render.sarif import sarif
 from halldetect.render.terminal import terminal
 from halldetect.report import ClaimReport, Probabilities, WrongWords
+from halldetect.scoring import Calibration
 from tests.support.paths import ROOT
 
 
@@ -76,6 +77,30 @@ def test_a_number_follows_from_a_record_only_if_the_claim_computes(
 ) -> None:
     source = '{"stars": 5, "reviews": [{"stars": 2, "text": "Waited 40 minutes for a table."}]}'
     assert check(source, claim).verdict == verdict
+
+
+MANY = "Prices in euros: " + ", ".join(f"item {n} {n}.{n + 20}" for n in range(11, 20)) + "."
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "status"),
+    [
+        ("All items together cost 212 euros.", MANY, "unclear"),  # not a single step
+        ("If you pay with 500 euros, you get change.", MANY, "unclear"),  # assumed
+        ("The bag costs 500 euros.", MANY, "unsupported"),
+        ("If you pay with 500 euros, you get change.", "The bag costs 30 euros.", "unsupported"),
+    ],
+)
+def test_many_numbers_leave_computed_claims_unclear(claim: str, source: str, status: str) -> None:
+    calibration = Calibration(supported_above=0.65)
+    detector = Detector(Scripted(lambda _: 0.9), calibration=calibration)
+    (found,) = detector.check(source, claim).claims
+    assert (found.status, found.failing) == (status, status == "unsupported")
+
+
+def test_a_number_of_many_cells_is_known_in_any_spelling() -> None:
+    table = "station,line,year,boardings\nArle,1,1936,12800\nBrisk,2,1951,7450\n"
+    assert check(table, "Arle has 12,800 boardings.").ok
 
 
 def test_a_derived_number_rescues_a_claim_and_shows_the_step() -> None:

@@ -283,7 +283,8 @@ def equal(said: Quantity, known: Quantity) -> bool:
 
 def occurs(said: Quantity, tokens: frozenset[str]) -> bool:
     """Return True if all numbers and months of a quantity are among the words of a source."""
-    wanted = [token for token in words_of(said.text) if token[0].isdigit() or token in _SPOKEN]
+    said_forms = _forms(_TOKEN.findall(said.text))
+    wanted = [token for token in said_forms if token[0].isdigit() or token in _SPOKEN]
     return bool(wanted) and all(token in tokens for token in wanted)
 
 
@@ -292,7 +293,11 @@ def words_of(text: str) -> frozenset[str]:
     """Return the words and numbers of a text, months and numbers in one form."""
     text += " " + _SPLIT.sub(r"\1", text)  # "1. 1 million" in a text that was split into words
     # "1,950" can be one number, or two cells of a row.
-    found = {*_TOKEN.findall(text), *_CELL.findall(text)}
+    return _forms([*_TOKEN.findall(text), *_CELL.findall(text)])
+
+
+def _forms(found: Iterable[str]) -> frozenset[str]:
+    """Return words and numbers in the form in which they are compared."""
     return frozenset(_SPOKEN.get(token, token) for token in map(_same_form, found))
 
 

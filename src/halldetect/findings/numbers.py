@@ -2,9 +2,11 @@
 
 A number is known if the source or the question has it, or if it follows from the source by one
 step. An unknown number halves the support of a claim, unless the source is prose and the verifier
-is sure of the claim. A claim with computed or converted numbers that is not supported is judged
-again with the numbers of the source; because verifiers cannot compute, its support then rises a
-quarter of the way to 1.
+is sure of the claim. If the source has many numbers and the claim computes or supposes something,
+several steps may lead there: the claim is then at most unclear.
+
+A claim with computed or converted numbers that is not supported is judged again with the numbers
+of the source; because verifiers cannot compute, its support then rises a quarter of the way to 1.
 """
 
 from __future__ import annotations
@@ -60,6 +62,15 @@ _CUE = re.compile(
     r"|an? (?:day|week|month|year|hour))\b|%",
     re.IGNORECASE,
 )
+# Words of a claim about an assumed case, whose numbers the source need not have.
+_ASSUMED = re.compile(
+    r"\b(?:if|would|could|should|suppos\w+|assum\w+|you|your|had the|even|instead of)\b"
+    r"|^(?:for|at|with|in|on|after|before) (?:an? |\d|(?:one|two|three|four|five|six|seven|eight"
+    r"|nine|ten|half)\b)",
+    re.IGNORECASE,
+)
+# A source with more different numbers allows more steps than are tried.
+_MANY = 14
 # Smaller numbers are often written as words, which are known in English only.
 _WRITTEN_AS_WORD = 20.0
 _COUNTABLE = frozenset(("count", "time", "times"))
@@ -101,6 +112,7 @@ def check_numbers(
                 reports[at] = replace(scored, support=raised, status=status)
         for at, (unknown, steps, _) in compared.items():
             report, sure = reports[at], source.is_record
+            doubtful = source.has_many_numbers and _may_compute(report.text)
             if not unknown and not report.failing:
                 reports[at] = replace(report, derived=tuple(steps))
             # Dates are often relative in prose: "next Friday".
@@ -109,6 +121,9 @@ def check_numbers(
                 for said in unknown
                 if report.failing or said.kind not in _DATES or sure
             ]
+            if doubtful and not report.failing:
+                reports[at] = _unclear(reports[at], fitted) if wrong else reports[at]
+                continue
             reports[at] = lowered(reports[at], wrong, item.pair.response, fitted, certain=sure)
         results.append(item.adding(reports, list(zip(wanted.values(), judged, strict=True))))
     return results
@@ -140,6 +155,11 @@ class _Source:
     def is_record(self) -> bool:
         """True if every document is a record or table."""
         return all(read_records(document.text) is not None for document in self._documents)
+
+    @cached_property
+    def has_many_numbers(self) -> bool:
+        """True if the source has too many numbers to try all steps between them."""
+        return sum(word[0].isdigit() for word in self._words) > _MANY
 
     def compare(self, report: ClaimReport) -> tuple[list[Quantity], list[str], str]:
         """Return unknown numbers, steps to known ones, and the claim with the source's numbers."""
@@ -225,6 +245,19 @@ def _facts(claim: str) -> list[Quantity]:
         and not _EVERY_DAY.match(claim, quantity.start)
         and not claim.startswith(("-old", " old"), quantity.end)  # an age is often an example
     ]
+
+
+def _may_compute(claim: str) -> bool:
+    """Return True if a claim speaks of a computation or of an assumed case."""
+    return bool(_CUE.search(claim) or _ASSUMED.search(claim))
+
+
+def _unclear(report: ClaimReport, calibration: Calibration) -> ClaimReport:
+    """Return a claim with at most the support of an unclear one, if the calibration has such."""
+    most = calibration.supported_above
+    if (report.support or 0.0) <= most or most <= calibration.unclear_above:
+        return report
+    return replace(report, support=most, status=calibration.status(most, 0.0))
 
 
 def _may_follow(claim: str, expression: str) -> bool:
