@@ -6,8 +6,9 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from halldetect.batch.results import (
     RowCounts,
     read_results,
 )
-from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, fail, interruptible
+from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, fail, interruptible
 from halldetect.cli.options import (
     QUIET,
     add_detector_options,
@@ -152,19 +153,13 @@ def run(arguments: argparse.Namespace) -> int:
             counts = counts_of_finished(job, detector.configuration)
             display.notice(f"{job.target!r} is complete; --overwrite would check it all again")
         else:
-            interruptible(lambda stop: run_settings(detector), display)  # load the models first
+            interruptible(lambda: run_settings(detector), display)  # load the models first
             display.clear()
             hint = "" if job.target == STANDARD_STREAM else f"; {HOW_TO_RESUME}"
-            outcome = interruptible(
-                lambda stop: _run_engine(arguments, detector, job, stop, display),
-                display,
-                on_first="finishing the rows in hand; Ctrl-C again to leave them",
-                on_exit=f"interrupted{hint}",
-            )
+            run_job = partial(_run_engine, arguments, detector, job, display)
+            outcome = interruptible(run_job, display, f"interrupted{hint}")
             counts = outcome.counts
             _summarise(outcome, display)
-            if outcome.interrupted:
-                return fail(f"interrupted after {counts.rows} rows{hint}", INTERRUPTED)
         if arguments.report is not None:
             from halldetect.batch.dataset_report import PAGE, write_report
 
@@ -222,11 +217,7 @@ def _require_usable_options(arguments: argparse.Namespace, job: Job) -> None:
 
 
 def _run_engine(
-    arguments: argparse.Namespace,
-    detector: Detector,
-    job: Job,
-    stop: Callable[[], bool],
-    display: ProgressDisplay,
+    arguments: argparse.Namespace, detector: Detector, job: Job, display: ProgressDisplay
 ) -> BatchOutcome:
     from halldetect.batch.local import run_local
 
@@ -235,14 +226,14 @@ def _run_engine(
         display.update("", done, fraction, restart=not is_new)
 
     if not job.in_parts:
-        return run_local(detector, job, stop=stop, progress=progress, notice=display.notice)
+        return run_local(detector, job, progress=progress, notice=display.notice)
     from halldetect.batch.ray import Cluster, run_on_ray
 
     # Ray prints messages about its workers; standard output is for results.
     messages = io.StringIO() if arguments.quiet or sys.stderr is None else sys.stderr
     with redirect_stdout(messages):
         cluster = Cluster(**given_fields(arguments, Cluster))
-        return run_on_ray(detector, job, cluster, stop=stop, progress=progress)
+        return run_on_ray(detector, job, cluster, progress=progress)
 
 
 def _gate(

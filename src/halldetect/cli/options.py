@@ -82,7 +82,7 @@ def with_detector(arguments: argparse.Namespace, work: Callable[[Detector], Resu
     """Run the work with the detector of a parsed command line, its progress and Ctrl-C."""
     with ProgressDisplay(quiet=arguments.quiet) as display:
         detector = detector_for(arguments, display)
-        return interruptible(lambda stop: work(detector), display)
+        return interruptible(lambda: work(detector), display)
 
 
 def _own_verifier(name: str | None) -> Any:
