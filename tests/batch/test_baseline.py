@@ -49,7 +49,7 @@ def test_worse_rows_are_named(
     assert worse[1].startswith(f"breaks: faithful → hallucinated. contradicted: “{WRONG}”")
     assert "1790" in worse[1]
     assert "“The mill was sold in 1999.”" in worse[2]  # not the claim that failed before
-    assert "failed by worse>2: 3 rows got worse" in lines
+    assert "failed by worse>2: worse is 3" in lines
 
 
 def test_finished_runs_are_compared_without_checking(

@@ -18,7 +18,7 @@ from halldetect.batch.cache import ReportCache
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.cli import main
-from halldetect.errors import ModelError
+from halldetect.errors import InputError, ModelError
 from halldetect.report import Probabilities
 from halldetect.scoring import Calibration
 from tests.support.batch_files import (
@@ -114,7 +114,7 @@ def test_damaged_entries_are_made_again(tmp_path: Path, damage: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["no database", "damaged"])
-def test_other_file_is_put_aside(tmp_path: Path, content: str) -> None:
+def test_damaged_file_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "reports.sqlite"
     if content == "no database":
         file.write_bytes(b"no database at all" * 99)
@@ -123,14 +123,8 @@ def test_other_file_is_put_aside(tmp_path: Path, content: str) -> None:
         data = bytearray(file.read_bytes())
         data[100:1500] = b"x" * 1400
         file.write_bytes(data)
-    told: list[str] = []
-    made, cache = counted(tmp_path, notice=told.append)
-    assert len(told) == 1
-    assert (tmp_path / "reports.sqlite.unusable").is_file()
-    key = cache.key(Pair(SOURCE, GOOD))
-    cache.put({key: made.check(SOURCE, GOOD)})
-    assert cache.get({key: Pair(SOURCE, GOOD)})
-    cache.close()
+    with pytest.raises(InputError, match=r"cannot use the cache .*; delete it or name another"):
+        counted(tmp_path)
 
 
 def test_failing_cache_costs_no_result(tmp_path: Path) -> None:

@@ -118,9 +118,9 @@ def test_without_ray_the_extra_is_named(
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
-        (["--fail-on", "hallucinated"], 1, "failed by hallucinated>0: 1 rows are hallucinated"),
+        (["--fail-on", "hallucinated"], 1, "failed by hallucinated>0: hallucinated is 1"),
         (["--fail-on", "bad"], 0, ""),
-        (["--fail-if", "rate>0.05"], 1, "failed by rate>0.05: the rate is 0.3333"),
+        (["--fail-if", "rate>0.05"], 1, "failed by rate>0.05: rate is 0.3333"),
         (["--fail-if", "rate > 0.9"], 0, ""),
         (["--fail-if", "rate>0.9", "--fail-if", "uncheckable>=1"], 1, "uncheckable>=1"),
     ],

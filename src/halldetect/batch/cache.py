@@ -1,7 +1,6 @@
 """Cache reports by their texts and settings, in a SQLite file that several processes may share.
 
-A failure of the cache costs time, never a result: the report of a damaged entry is made again, and
-a damaged file is moved aside.
+A failure of the cache costs time, never a result: the report of a damaged entry is made again.
 """
 
 from __future__ import annotations
@@ -57,30 +56,17 @@ class ReportCache:
         try:
             if folder is not None:
                 Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._store = self._open("" if folder is None else str(Path(folder, "reports.sqlite")))
+            path = "" if folder is None else Path(folder, "reports.sqlite")
+            self._store = sqlite3.connect(path, timeout=_BUSY_SECONDS)
+            if folder is not None:
+                use_write_ahead_log(self._store, _BUSY_SECONDS)
+            self._store.execute("PRAGMA synchronous = NORMAL")
+            self._store.executescript(_TABLES)
         except (OSError, sqlite3.Error) as error:
+            self.close()
             if folder is not None:  # without temporary space, use no cache
-                raise InputError(f"cannot use the cache {str(folder)!r}: {error}") from error
-
-    def _open(self, path: str) -> sqlite3.Connection:
-        """Open the file; move aside a damaged one."""
-        store = sqlite3.connect(path, timeout=_BUSY_SECONDS)
-        try:
-            if path:
-                use_write_ahead_log(store, _BUSY_SECONDS)
-            store.execute("PRAGMA synchronous = NORMAL")
-            store.executescript(_TABLES)
-        except sqlite3.DatabaseError as error:
-            store.close()
-            # An OperationalError: it cannot be written, or another process holds it.
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            aside = Path(path).replace(path + ".unusable")
-            for rest in ("-wal", "-shm"):
-                Path(path + rest).unlink(missing_ok=True)
-            self._notice(f"the cache cannot be read ({error}); a new one begins, see {aside.name}")
-            return self._open(path)
-        return store
+                where = f"cannot use the cache {str(folder)!r}"
+                raise InputError(f"{where}: {error}; delete it or name another folder") from error
 
     def key(self, pair: Pair) -> bytes:
         """Return the key of a pair: a digest of its texts and the settings."""

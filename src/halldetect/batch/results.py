@@ -251,10 +251,5 @@ class Condition:
         value = values.get(self.name, counts.by_kind[self.name])
         if value is None or not _COMPARISONS[self.comparison](value, self.limit):
             return None
-        words = {
-            RATE: f"the rate is {value:.4f}",
-            WORSE: f"{value:,} rows got worse",
-            UNCHECKED: f"{value:,} rows have parts that were not checked",
-        }
-        found = words.get(self.name, f"{value:,} rows are {self.name}")
-        return f"failed by {self.name}{self.comparison}{self.limit:g}: {found}"
+        condition = f"{self.name}{self.comparison}{self.limit:g}"
+        return f"failed by {condition}: {self.name} is {round(value, 4):,}"

@@ -20,6 +20,7 @@ from halldetect.cli.parser import Parser, switch, value
 from halldetect.cli.progress import LOADING_PHASES, ProgressDisplay
 from halldetect.config import Configuration, Option, options
 from halldetect.errors import ConfigurationError, described
+from halldetect.paper.extractors import EXTRACTORS
 from halldetect.verification.presets import verifier_table
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def add_detector_options(parser: Parser) -> None:
     for option in options():
         add_option(group, option)
     group.add_argument("--paper", **switch("the method of the paper (docs/claims.md)"))
-    parser.appendix = _model_names
+    parser.epilog = f"{parser.epilog or ''}\n{_model_names()}"
 
 
 def add_option(group: Any, option: Option) -> None:
@@ -102,8 +103,6 @@ def _own_verifier(name: str | None) -> Any:
 
 def _model_names() -> str:
     """Return the names of extractors and verifiers with a line on each."""
-    from halldetect.paper.extractors import EXTRACTORS
-
     own = ("MODULE:CLASS", "a class of your own (docs/extending.md); not for batch --engine ray")
     tables = {"extractors": EXTRACTORS, "verifiers": (*verifier_table(), own)}
     parts = []
