@@ -355,7 +355,7 @@ def test_standard_output_full_or_closed(tmp_path: Path) -> None:
         process.stdout.close()
         err = process.stderr.read()
     assert process.returncode == 3
-    assert err.startswith(b"halldetect: cannot write to standard output: Broken pipe, after ")
+    assert err.startswith(b"halldetect: cannot write to standard output: Broken pipe; ")
     assert err.count(b"\n") == 1
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from time import monotonic, sleep, time
+from time import monotonic, sleep
 from typing import Any
 
 from halldetect.errors import InputError
@@ -21,25 +21,17 @@ from halldetect.inputs import CleanPair, Pair, clean_pair
 from halldetect.report import Report
 
 DEFAULT_LIMIT_BYTES = 1 << 30
-_FORMAT = 5  # of an entry
+_FORMAT = 6  # of an entry
 _BUSY_SECONDS = 60.0
 _TEXTS = ("response", "documents", "document_names", "question")
-_TABLES = """
-CREATE TABLE IF NOT EXISTS reports
-    (key BLOB PRIMARY KEY, used REAL NOT NULL, report BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS by_use ON reports (used);
-"""
-# A full cache drops the least recently used entries, several at a time.
-_DROP_OLDEST = """
-DELETE FROM reports WHERE key IN (SELECT key FROM reports ORDER BY used LIMIT 10)
-"""
+_TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, report BLOB NOT NULL)"
 
 
 class ReportCache:
     """Reports of earlier checks, without their whole texts, in a folder or a temporary file.
 
-    `settings` is all but the texts that a report depends on. Above a `limit` in bytes, the least
-    recently used reports are deleted. `notice` gets a line if the cache fails.
+    `settings` is all but the texts that a report depends on. Above a `limit` in bytes, the cache
+    begins again. `notice` gets a line if the cache fails.
     """
 
     def __init__(
@@ -61,7 +53,7 @@ class ReportCache:
             if folder is not None:
                 use_write_ahead_log(self._store, _BUSY_SECONDS)
             self._store.execute("PRAGMA synchronous = NORMAL")
-            self._store.executescript(_TABLES)
+            self._store.execute(_TABLE)
         except (OSError, sqlite3.Error) as error:
             self.close()
             if folder is not None:  # without temporary space, use no cache
@@ -79,25 +71,24 @@ class ReportCache:
         found: dict[bytes, Report] = {}
         with self._using() as store:
             for key, pair in wanted.items() if store else ():
-                row = store.execute("SELECT report FROM reports WHERE key = ?", (key,)).fetchone()
+                row = store.execute("SELECT report FROM entries WHERE key = ?", (key,)).fetchone()
                 if row and (report := _unpacked(row[0], pair)):
                     found[key] = report
-                    store.execute("UPDATE reports SET used = ? WHERE key = ?", (time(), key))
         return found
 
     def put(self, reports: Mapping[bytes, Report]) -> None:
         """Store the reports that another check of the same pair would repeat."""
         packed = [
-            (key, time(), _packed(report))
+            (key, _packed(report))
             for key, report in reports.items()
             # A failure may not recur, and retrieved passages are not part of the pair.
             if report.score is not None and not report.provenance.configuration.get("knowledge")
         ]
         with self._using() as store:
             if store and packed:
-                store.executemany("INSERT OR REPLACE INTO reports VALUES (?, ?, ?)", packed)
-                while _size(store) > self._limit and store.execute(_DROP_OLDEST).rowcount:
-                    pass
+                if _size(store) > self._limit:
+                    store.execute("DELETE FROM entries")
+                store.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?)", packed)
 
     @contextmanager
     def _using(self) -> Iterator[Any]:
