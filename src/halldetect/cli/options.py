@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from halldetect.cli.exits import interruptible
+from halldetect.cli.exits import Result, interruptible
 from halldetect.cli.parser import Parser, switch, value
 from halldetect.cli.progress import LOADING_PHASES, ProgressDisplay
 from halldetect.config import Configuration, Option, options
@@ -26,7 +26,6 @@ from halldetect.verification.presets import verifier_table
 if TYPE_CHECKING:
     from halldetect.detector import Detector
 
-Result = TypeVar("Result")
 DETECTOR_GROUP = "how to check"
 QUIET = {"--quiet": switch("no notices and no progress on standard error")}
 # A verifier of the user's own, such as my_models:Judge; hf: is the prefix of the hub.
