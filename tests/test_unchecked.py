@@ -99,5 +99,5 @@ def test_command_line_fails_on_request(
     assert main(["batch", str(rows), str(out), "--fail-on", "unchecked"]) == 1
     assert "1 rows have parts that were not checked" in capsys.readouterr().err
     assert json.loads(out.read_text())["unchecked"] == 2
-    again = ["batch", str(rows), str(out), "--resume", "--fail-if", "unchecked>=2"]
+    again = ["batch", str(rows), str(out), "--resume", "--fail-on", "unchecked>=2"]
     assert main(again) == 0

@@ -185,7 +185,7 @@ def _run(arguments: argparse.Namespace, build: BuildMethods) -> int:
             chosen[name] = rows, drawn
         methods = build(display.notice)
 
-        def work(stop: Callable[[], bool]) -> None:
+        def work() -> None:
             for (name, (rows, drawn)), method in product(chosen.items(), methods):
                 outcome = run(
                     name,

@@ -38,7 +38,7 @@ def test_worse_rows_are_named(
     assert run(tmp_path, f"old.{ending}", BEFORE) == 0
     old = str(tmp_path / f"old.{ending}")
     capsys.readouterr()
-    status = run(tmp_path, "new.jsonl", AFTER, "--baseline", old, "--fail-if", "worse>2")
+    status = run(tmp_path, "new.jsonl", AFTER, "--baseline", old, "--fail-on", "worse>2")
     assert status == 1
     lines = [line.removeprefix("halldetect: ") for line in capsys.readouterr().err.splitlines()]
     (summary,) = (line for line in lines if "against" in line)
@@ -49,7 +49,7 @@ def test_worse_rows_are_named(
     assert worse[1].startswith(f"breaks: faithful → hallucinated. contradicted: “{WRONG}”")
     assert "1790" in worse[1]
     assert "“The mill was sold in 1999.”" in worse[2]  # not the claim that failed before
-    assert "failed by worse>2: 3 rows got worse" in lines
+    assert "failed by worse>2: worse is 3" in lines
 
 
 def test_finished_runs_are_compared_without_checking(
@@ -59,7 +59,7 @@ def test_finished_runs_are_compared_without_checking(
     options = ["--resume", "--baseline", str(tmp_path / "old.jsonl")]
     assert run(tmp_path, "new.jsonl", AFTER, *options) == 0
     assert "3 worse" in capsys.readouterr().err
-    assert run(tmp_path, "new.jsonl", AFTER, *options, "--fail-if", "worse>0") == 1
+    assert run(tmp_path, "new.jsonl", AFTER, *options, "--fail-on", "worse") == 1
 
 
 def test_rows_with_one_id_pair_in_order(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_only_the_first_rows_are_shown(tmp_path: Path) -> None:
         (["--baseline", "none.jsonl"], "cannot read 'none.jsonl'"),
         (["--baseline", "rows.jsonl"], "they are not of batch"),
         (["--baseline", "broken.jsonl"], "cannot read results"),
-        (["--fail-if", "worse>0"], "needs --baseline"),
+        (["--fail-on", "worse"], "needs --baseline"),
     ],
 )
 def test_unusable_baseline_is_refused_first(

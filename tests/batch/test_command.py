@@ -118,11 +118,11 @@ def test_without_ray_the_extra_is_named(
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
-        (["--fail-on", "hallucinated"], 1, "failed by hallucinated>0: 1 rows are hallucinated"),
+        (["--fail-on", "hallucinated"], 1, "failed by hallucinated>0: hallucinated is 1"),
         (["--fail-on", "bad"], 0, ""),
-        (["--fail-if", "rate>0.05"], 1, "failed by rate>0.05: the rate is 0.3333"),
-        (["--fail-if", "rate > 0.9"], 0, ""),
-        (["--fail-if", "rate>0.9", "--fail-if", "uncheckable>=1"], 1, "uncheckable>=1"),
+        (["--fail-on", "rate>0.05"], 1, "failed by rate>0.05: rate is 0.3333"),
+        (["--fail-on", "rate > 0.9"], 0, ""),
+        (["--fail-on", "rate>0.9", "--fail-on", "uncheckable>=1"], 1, "uncheckable>=1"),
     ],
 )
 def test_conditions_under_which_a_run_fails(
@@ -144,8 +144,8 @@ def test_conditions_under_which_a_run_fails(
     ("option", "value", "message"),
     [
         *(
-            ("--fail-if", text, "not a condition")
-            for text in ("rate", "x>1", "rate<1", "rate>x", "")
+            ("--fail-on", text, "not a condition")
+            for text in ("rates", "x>1", "rate<1", "rate>x", "")
         ),
         *((flag, "0", "1 or more") for flag in ("--batch-size", "--cache-size", "--part-rows")),
     ],

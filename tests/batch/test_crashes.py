@@ -16,20 +16,22 @@ import pytest
 
 from halldetect import Detector
 from halldetect.batch.job import ColumnNames, Job
-from halldetect.batch.local import BatchOutcome, run_local
+from halldetect.batch.local import run_local
 from halldetect.batch.results import read_results
 from halldetect.cli import main
 from halldetect.errors import CheckError, InputError
 from tests.support.batch_files import (
+    Stopped,
     detector,
     results,
     rows_of_all_kinds,
+    stop_after,
     without_seconds,
     write_jsonl,
 )
 from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT
-from tests.support.running import PATIENCE
+from tests.support.running import PATIENCE, eventually
 
 DRIVER = """
 import json, os, random, signal, sys, time
@@ -195,58 +197,37 @@ def test_kill_at_every_step_changes_no_byte(tmp_path: Path, kind: str) -> None:
 
 INTERRUPT = """
 PAUSE = float(sys.argv[3])
-real = Slow.judge
-def judge(self, pairs):
-    print("busy", flush=True)
-    return real(self, pairs)
-Slow.judge = judge
 sys.exit(batch(sys.argv[1], sys.argv[2], "--resume"))
 """
 
 
-def interrupt(tmp_path: Path, pause: float, times: int) -> tuple[int, str]:
-    process = drive(INTERRUPT, tmp_path / "in.jsonl", tmp_path / "out.jsonl", pause)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"busy\n"
-    assert process.stderr is not None
-    err = b""
-    for _ in range(times):  # each after the answer to the one before
-        process.send_signal(signal.SIGINT)
-        err += process.stderr.readline()
-    _, rest = process.communicate(timeout=PATIENCE)
-    return process.returncode, (err + rest).decode()
-
-
 @posix
-def test_ctrl_c_keeps_rows(tmp_path: Path) -> None:
-    rows = rows_of_all_kinds(40)
-    source = write_jsonl(tmp_path / "in.jsonl", rows)
-    status, err = interrupt(tmp_path, pause=0.7, times=1)
-    assert status == 130
-    done = 4 * len(list((tmp_path / "out.jsonl.parts").glob("part-*")))
-    assert 0 < done < 40
-    assert err.splitlines()[0].endswith("finishing the rows in hand; Ctrl-C again to leave them")
-    assert f"interrupted after {done} rows; the same command with --resume" in err
-    status, err = interrupt(tmp_path, pause=30, times=2)
-    assert status == 130
-    assert "the same command with --resume" in err.splitlines()[-1]
+def test_ctrl_c_keeps_finished_parts(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(40))
+    parts = tmp_path / "out.jsonl.parts"
+    process = drive(INTERRUPT, source, tmp_path / "out.jsonl", 0.7)
+    eventually(lambda: any(parts.glob("part-*")))
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert 0 < len(list(parts.glob("part-*"))) < 10
+    assert b"halldetect: interrupted; the same command with --resume" in err.splitlines()[-1]
     arguments = ["batch", str(source), str(tmp_path / "out.jsonl"), "--quiet"]
     assert main([*arguments, "--resume"]) == 0
     assert main(["batch", str(source), str(tmp_path / "whole.jsonl"), "--quiet"]) == 0
     assert same_results(tmp_path / "out.jsonl", tmp_path / "whole.jsonl")
 
 
-def stopped_after(tmp_path: Path, slices: int, rows: int = 100, **options: Any) -> BatchOutcome:
-    """An unfinished run in out.jsonl."""
-    asked = iter(range(1, 1_000))
+def leave_unfinished(tmp_path: Path, parts: int, rows: int = 100, **options: Any) -> None:
+    """Begin out.jsonl, and stop after some parts."""
     source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(rows))
     job = Job(str(source), str(tmp_path / "out.jsonl"), **options)
-    return run_local(detector(), job, stop=lambda: next(asked) >= slices)
+    with pytest.raises(Stopped):
+        run_local(detector(), job, progress=stop_after(parts))
 
 
 def test_resume_needs_same_input_and_configuration(tmp_path: Path) -> None:
-    outcome = stopped_after(tmp_path, 2)
-    assert (outcome.interrupted, outcome.counts.rows) == (True, 64)
+    leave_unfinished(tmp_path, 2)
     job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True)
     with pytest.raises(InputError, match=r"cannot resume: .* had another configuration; give"):
         run_local(Detector(OverlapVerifier(), threshold=0.25), job)
@@ -261,7 +242,7 @@ def test_resume_needs_same_input_and_configuration(tmp_path: Path) -> None:
         Job(job.source, job.target)
 
     outcome = run_local(detector(), replace(job, batch_size=9))
-    assert (outcome.counts.rows, outcome.rows_before, outcome.interrupted) == (100, 64, False)
+    assert (outcome.counts.rows, outcome.rows_before) == (100, 64)
     whole = Job(job.source, str(tmp_path / "whole.jsonl"))
     assert run_local(detector(), whole).counts == outcome.counts
     assert same_results(tmp_path / "out.jsonl", tmp_path / "whole.jsonl")
@@ -270,7 +251,7 @@ def test_resume_needs_same_input_and_configuration(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["cut", "empty", "longer", "forged"])
 def test_damaged_part_is_made_again(tmp_path: Path, damage: str) -> None:
     options: dict[str, Any] = {"batch_size": 8}
-    stopped_after(tmp_path, 2, rows=20, **options)
+    leave_unfinished(tmp_path, 2, rows=20, **options)
     job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True, **options)
     run_local(detector(), Job(job.source, str(tmp_path / "whole.jsonl"), **options))
     _, part = sorted((tmp_path / "out.jsonl.parts").glob("part-*"))
@@ -290,7 +271,7 @@ def test_damaged_part_is_made_again(tmp_path: Path, damage: str) -> None:
 
 
 def test_changed_rows_are_checked_again(tmp_path: Path) -> None:
-    stopped_after(tmp_path, 2)
+    leave_unfinished(tmp_path, 2)
     source = write_jsonl(tmp_path / "in.jsonl", [*rows_of_all_kinds(40), *rows_of_all_kinds(5)])
     job = Job(str(source), str(tmp_path / "out.jsonl"), resume=True)
     assert run_local(detector(), job).rows_before == 32
@@ -299,7 +280,7 @@ def test_changed_rows_are_checked_again(tmp_path: Path) -> None:
 
 
 def test_resume_refuses_damaged_settings(tmp_path: Path) -> None:
-    stopped_after(tmp_path, 1)
+    leave_unfinished(tmp_path, 1)
     job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True)
     for broken in (b"", b"5", b'{"version": 99}'):
         (tmp_path / "out.jsonl.parts" / "_run.json").write_bytes(broken)
@@ -313,15 +294,14 @@ def test_resume_refuses_damaged_settings(tmp_path: Path) -> None:
 def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
     refused: list[str] = []
 
-    def second() -> bool:
+    def second(*_: object) -> None:
         job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True)
         with pytest.raises(InputError) as error:
             run_local(detector(), job)
         refused.append(str(error.value))
-        return False
 
     source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(40))
-    run_local(detector(), Job(str(source), str(tmp_path / "out.jsonl")), stop=second)
+    run_local(detector(), Job(str(source), str(tmp_path / "out.jsonl")), progress=second)
     assert len(results(tmp_path / "out.jsonl")) == 40
     assert "another run is writing" in refused[0]
 
@@ -375,7 +355,7 @@ def test_standard_output_full_or_closed(tmp_path: Path) -> None:
         process.stdout.close()
         err = process.stderr.read()
     assert process.returncode == 3
-    assert err.startswith(b"halldetect: cannot write to standard output: Broken pipe, after ")
+    assert err.startswith(b"halldetect: cannot write to standard output: Broken pipe; ")
     assert err.count(b"\n") == 1
 
 

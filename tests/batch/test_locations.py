@@ -15,9 +15,11 @@ from halldetect.errors import InputError
 from tests.support.batch_files import (
     GOOD,
     SOURCE,
+    Stopped,
     detector,
     results,
     rows,
+    stop_after,
     untimed,
     write_jsonl,
 )
@@ -46,11 +48,11 @@ def test_a_run_over_several_files_is_resumable(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         write_jsonl(tmp_path / f"{name}.jsonl", rows(40))
     source = str(tmp_path / "?.jsonl")
-    asked = iter(range(9))
     job = Job(source, str(tmp_path / "out.jsonl"))
-    outcome = run_local(detector(), job, stop=lambda: next(asked) >= 1)
-    assert (outcome.interrupted, outcome.counts.rows) == (True, 40)
-    assert run_local(detector(), replace(job, resume=True)).counts.rows == 120
+    with pytest.raises(Stopped):
+        run_local(detector(), job, progress=stop_after(2))
+    outcome = run_local(detector(), replace(job, resume=True))
+    assert (outcome.counts.rows, outcome.rows_before) == (120, 40)
     run_local(detector(), Job(source, str(tmp_path / "whole")[:-5] + "whole.jsonl"))
     assert untimed(tmp_path / "out.jsonl") == untimed(tmp_path / "whole.jsonl")
 

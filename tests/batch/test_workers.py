@@ -22,7 +22,7 @@ from halldetect.batch.workers import worker_count
 from halldetect.errors import CheckError, InputError, ModelError
 from halldetect.large.load import load_large
 from halldetect.large.verifier import LargeVerifier
-from tests.support.batch_files import results, untimed, write_jsonl
+from tests.support.batch_files import Stopped, results, stop_after, untimed, write_jsonl
 from tests.support.running import eventually
 from tests.support.tiny_qwen import write_tiny
 
@@ -150,8 +150,8 @@ def test_stopped_run_ends_its_workers(
 
     detector = Detector(verifier, threads=3)
     job = Job(rows, str(tmp_path / "out.jsonl"), batch_size=2)
-    outcome = run_local(detector, job, stop=lambda: True)
-    assert outcome.interrupted
+    with pytest.raises(Stopped):
+        run_local(detector, job, progress=stop_after(1))
     assert not active_children()
 
 

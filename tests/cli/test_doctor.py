@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pytest
@@ -80,10 +79,7 @@ def test_recommended_verifier(
     assert reason in found[1]
 
 
-def test_measurement_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    began = process_time()  # processor time, since the machine may be busy
-    assert advice.product_rate() > 1e6
-    assert process_time() - began < 5
+def test_free_memory() -> None:
     assert (advice.free_memory() or 1 << 40) > 1 << 20
 
 

@@ -1,7 +1,6 @@
 """Cache reports by their texts and settings, in a SQLite file that several processes may share.
 
-A failure of the cache costs time, never a result: the report of a damaged entry is made again, and
-a damaged file is moved aside.
+A failure of the cache costs time, never a result: the report of a damaged entry is made again.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from time import monotonic, sleep, time
+from time import monotonic, sleep
 from typing import Any
 
 from halldetect.errors import InputError
@@ -22,25 +21,17 @@ from halldetect.inputs import CleanPair, Pair, clean_pair
 from halldetect.report import Report
 
 DEFAULT_LIMIT_BYTES = 1 << 30
-_FORMAT = 5  # of an entry
+_FORMAT = 6  # of an entry
 _BUSY_SECONDS = 60.0
 _TEXTS = ("response", "documents", "document_names", "question")
-_TABLES = """
-CREATE TABLE IF NOT EXISTS reports
-    (key BLOB PRIMARY KEY, used REAL NOT NULL, report BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS by_use ON reports (used);
-"""
-# A full cache drops the least recently used entries, several at a time.
-_DROP_OLDEST = """
-DELETE FROM reports WHERE key IN (SELECT key FROM reports ORDER BY used LIMIT 10)
-"""
+_TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, report BLOB NOT NULL)"
 
 
 class ReportCache:
     """Reports of earlier checks, without their whole texts, in a folder or a temporary file.
 
-    `settings` is all but the texts that a report depends on. Above a `limit` in bytes, the least
-    recently used reports are deleted. `notice` gets a line if the cache fails.
+    `settings` is all but the texts that a report depends on. Above a `limit` in bytes, the cache
+    begins again. `notice` gets a line if the cache fails.
     """
 
     def __init__(
@@ -57,30 +48,17 @@ class ReportCache:
         try:
             if folder is not None:
                 Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._store = self._open("" if folder is None else str(Path(folder, "reports.sqlite")))
+            path = "" if folder is None else Path(folder, "reports.sqlite")
+            self._store = sqlite3.connect(path, timeout=_BUSY_SECONDS)
+            if folder is not None:
+                use_write_ahead_log(self._store, _BUSY_SECONDS)
+            self._store.execute("PRAGMA synchronous = NORMAL")
+            self._store.execute(_TABLE)
         except (OSError, sqlite3.Error) as error:
+            self.close()
             if folder is not None:  # without temporary space, use no cache
-                raise InputError(f"cannot use the cache {str(folder)!r}: {error}") from error
-
-    def _open(self, path: str) -> sqlite3.Connection:
-        """Open the file; move aside a damaged one."""
-        store = sqlite3.connect(path, timeout=_BUSY_SECONDS)
-        try:
-            if path:
-                use_write_ahead_log(store, _BUSY_SECONDS)
-            store.execute("PRAGMA synchronous = NORMAL")
-            store.executescript(_TABLES)
-        except sqlite3.DatabaseError as error:
-            store.close()
-            # An OperationalError: it cannot be written, or another process holds it.
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            aside = Path(path).replace(path + ".unusable")
-            for rest in ("-wal", "-shm"):
-                Path(path + rest).unlink(missing_ok=True)
-            self._notice(f"the cache cannot be read ({error}); a new one begins, see {aside.name}")
-            return self._open(path)
-        return store
+                where = f"cannot use the cache {str(folder)!r}"
+                raise InputError(f"{where}: {error}; delete it or name another folder") from error
 
     def key(self, pair: Pair) -> bytes:
         """Return the key of a pair: a digest of its texts and the settings."""
@@ -93,25 +71,24 @@ class ReportCache:
         found: dict[bytes, Report] = {}
         with self._using() as store:
             for key, pair in wanted.items() if store else ():
-                row = store.execute("SELECT report FROM reports WHERE key = ?", (key,)).fetchone()
+                row = store.execute("SELECT report FROM entries WHERE key = ?", (key,)).fetchone()
                 if row and (report := _unpacked(row[0], pair)):
                     found[key] = report
-                    store.execute("UPDATE reports SET used = ? WHERE key = ?", (time(), key))
         return found
 
     def put(self, reports: Mapping[bytes, Report]) -> None:
         """Store the reports that another check of the same pair would repeat."""
         packed = [
-            (key, time(), _packed(report))
+            (key, _packed(report))
             for key, report in reports.items()
             # A failure may not recur, and retrieved passages are not part of the pair.
             if report.score is not None and not report.provenance.configuration.get("knowledge")
         ]
         with self._using() as store:
             if store and packed:
-                store.executemany("INSERT OR REPLACE INTO reports VALUES (?, ?, ?)", packed)
-                while _size(store) > self._limit and store.execute(_DROP_OLDEST).rowcount:
-                    pass
+                if _size(store) > self._limit:
+                    store.execute("DELETE FROM entries")
+                store.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?)", packed)
 
     @contextmanager
     def _using(self) -> Iterator[Any]:

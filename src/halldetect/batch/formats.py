@@ -81,13 +81,11 @@ def require_pyarrow(what: str) -> None:
 
 
 def file_system(location: str) -> tuple[Any, str]:
-    """Return the pyarrow file system of a URL or path, and the path within it."""
+    """Return the pyarrow file system of a URL, and the path within it."""
     require_pyarrow(f"{location!r}")
     from pyarrow import ArrowException
-    from pyarrow.fs import FileSystem, LocalFileSystem
+    from pyarrow.fs import FileSystem
 
-    if not is_url(location):
-        return LocalFileSystem(), os.path.realpath(location)
     require_network(f"{location!r}", None if location.startswith("file:") else location)
     try:
         system, path = FileSystem.from_uri(location)

@@ -48,12 +48,11 @@ PartsMaker = Callable[[PartsFolder], Generator[WrittenPart, None, None]]
 
 @dataclass(slots=True)
 class BatchOutcome:
-    """The rows of a run, the number done by earlier runs, and True if it was stopped early."""
+    """The rows of a run, the number done by earlier runs, and the time of this one."""
 
     counts: RowCounts = field(default_factory=RowCounts)
     rows_before: int = 0
     seconds: float = 0.0
-    interrupted: bool = False
 
 
 def run_parts(
@@ -61,10 +60,9 @@ def run_parts(
     settings: dict[str, Any],
     part_rows: int,
     make: PartsMaker,
-    stop: Callable[[], bool],
     progress: BatchProgress | None,
 ) -> BatchOutcome:
-    """Run a job part by part with an engine, until its end or a stop; see `run_local`."""
+    """Run a job part by part with an engine; see `run_local`."""
     began, outcome, names, read = monotonic(), BatchOutcome(), [], 0.0
     folder = StandardOutput(job) if job.target == STANDARD_STREAM else PartsFolder(job)
     with folder.opened(settings, part_rows), closing(make(folder)) as parts:
@@ -75,11 +73,7 @@ def run_parts(
             outcome.rows_before += 0 if part.is_new else part.counts.rows
             if progress:
                 progress(outcome.counts, min(read, 1.0), part.is_new)
-            if stop():
-                outcome.interrupted = True
-                break
-        else:
-            folder.finish(names, outcome.counts)
+        folder.finish(names, outcome.counts)
     outcome.seconds = monotonic() - began
     return outcome
 
@@ -88,14 +82,12 @@ def run_local(
     detector: Detector,
     job: Job,
     *,
-    stop: Callable[[], bool] = lambda: False,
     progress: BatchProgress | None = None,
     notice: Notice = lambda line: None,
 ) -> BatchOutcome:
     """Check every row of a job on this machine.
 
-    `stop` and `progress` are called after each part; a run ends early if `stop` returns True.
-    `notice` gets a line if the cache fails.
+    `progress` is called after each part; `notice` gets a line if the cache fails.
     """
     settings = run_settings(detector)
     count = 0 if job.target == STANDARD_STREAM else worker_count(detector)
@@ -108,7 +100,7 @@ def run_local(
             else:
                 yield from map(check, given)
 
-    return run_parts(job, settings, job.batch_size, parts, stop, progress)
+    return run_parts(job, settings, job.batch_size, parts, progress)
 
 
 def counts_of_finished(job: Job, configuration: Configuration) -> RowCounts:

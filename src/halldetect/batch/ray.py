@@ -172,7 +172,6 @@ def run_on_ray(
     cluster: Cluster,
     *,
     make_detector: Callable[[], Detector] | None = None,
-    stop: Callable[[], bool] = lambda: False,
     progress: BatchProgress | None = None,
 ) -> BatchOutcome:
     """Check every row of a job on a cluster; see `run_local`.
@@ -206,7 +205,7 @@ def run_on_ray(
             )
             return _collected(written)
 
-        return run_parts(job, expected, cluster.part_rows, parts, stop, progress)
+        return run_parts(job, expected, cluster.part_rows, parts, progress)
 
 
 def _input_dataset(job: Job) -> Any:
@@ -224,7 +223,7 @@ def _input_dataset(job: Job) -> Any:
 
 
 def _collected(written: Any) -> Generator[WrittenPart, None, None]:
-    """Run the dataset; after a stop, the parts in progress are checked by the next run."""
+    """Run the dataset, and yield its parts."""
     try:
         for row in written.iter_rows():
             part = pickle.loads(row["data"])

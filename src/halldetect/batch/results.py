@@ -35,7 +35,7 @@ WORSE = "worse"
 _Z_95 = 1.959964
 _COMPACT = (",", ":")
 _COMPARISONS = {">": operator.gt, ">=": operator.ge}
-_CONDITION = re.compile(r"\s*(\w+)\s*(>=|>)\s*(\d+(?:\.\d+)?)\s*")
+_CONDITION = re.compile(r"\s*(\w+)\s*(?:(>=|>)\s*(\d+(?:\.\d+)?)\s*)?")
 # A report, or the reason for its absence.
 Outcome = Report | str
 # JSON lines per Parquet group, which is in memory as a whole.
@@ -223,7 +223,7 @@ def wilson_interval(hits: int, total: int) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition under which a run fails, such as "rate>0.05" or "uncheckable>=10".
+    """A condition under which a run fails, such as "rate>0.05", or "bad" for "bad>0".
 
     `name` is `rate`, a kind of row, `unchecked`, the rows with an unchecked part, or `worse`, the
     rows that got worse since an earlier run.
@@ -240,10 +240,10 @@ class Condition:
         names = (RATE, WORSE, UNCHECKED, *ROW_KINDS)
         if match is None or match[1] not in names:
             raise ValueError(
-                f"{text!r} is not a condition: use a name ({', '.join(names)}), > or >=, and a "
-                'number, as in "rate>0.05"'
+                f"{text!r} is not a condition: use a name ({', '.join(names)}), or with > or >= "
+                'and a number, as in "rate>0.05"'
             )
-        return cls(match[1], match[2], float(match[3]))
+        return cls(match[1], match[2] or ">", float(match[3] or 0))
 
     def failure(self, counts: RowCounts, worse: int | None) -> str | None:
         """Return a line with the value if the condition is met; without a value it is not."""
@@ -251,10 +251,5 @@ class Condition:
         value = values.get(self.name, counts.by_kind[self.name])
         if value is None or not _COMPARISONS[self.comparison](value, self.limit):
             return None
-        words = {
-            RATE: f"the rate is {value:.4f}",
-            WORSE: f"{value:,} rows got worse",
-            UNCHECKED: f"{value:,} rows have parts that were not checked",
-        }
-        found = words.get(self.name, f"{value:,} rows are {self.name}")
-        return f"failed by {self.name}{self.comparison}{self.limit:g}: {found}"
+        condition = f"{self.name}{self.comparison}{self.limit:g}"
+        return f"failed by {condition}: {self.name} is {round(value, 4):,}"

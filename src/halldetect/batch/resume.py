@@ -19,7 +19,13 @@ from dataclasses import asdict
 from typing import Any
 
 from halldetect.batch import results as result_files
-from halldetect.batch.formats import file_system, is_url, require_pyarrow, write_standard_output
+from halldetect.batch.formats import (
+    file_system,
+    is_url,
+    open_bytes,
+    require_pyarrow,
+    write_standard_output,
+)
 from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists, digest
 from halldetect.batch.results import RowCounts
 from halldetect.errors import CheckError, InputError
@@ -72,12 +78,13 @@ class PartsFolder:
         self.job, self._path = job, job.parts
         self.part_rows, self.done = 0, dict[str, str]()
         self._suffix = ".parquet" if job.is_folder and job.suffix == ".parquet" else ".jsonl"
-        self._system: Any = None
+        self._folder, self._system = str(self._path), None
         if is_url(job.target):
             from pyarrow.fs import SubTreeFileSystem
 
-            system, folder = file_system(job.target.rstrip("/"))
-            self._system = SubTreeFileSystem(folder, system)
+            self._folder = job.target.rstrip("/")
+            system, path = file_system(self._folder)
+            self._system = SubTreeFileSystem(path, system)
 
     @contextmanager
     def opened(self, settings: dict[str, Any], part_rows: int) -> Iterator[None]:
@@ -144,10 +151,8 @@ class PartsFolder:
 
     def read(self, name: str) -> bytes:
         """Return the content of a file."""
-        if self._system is None:
-            return (self._path / name).read_bytes()
-        with self._system.open_input_stream(name, compression=None) as stream:
-            return bytes(stream.read())
+        with open_bytes(f"{self._folder}/{name}") as (stream, _):
+            return stream.read()
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file atomically."""
@@ -187,8 +192,7 @@ class PartsFolder:
         """Return the results of a part; None if it is damaged."""
         if digest(self.read(name)) != name.removesuffix(self._suffix).rpartition("-")[2]:
             return None
-        folder = self._path if self._system is None else self.job.target.rstrip("/")
-        return list(result_files.read_results(f"{folder}/{name}"))
+        return list(result_files.read_results(f"{self._folder}/{name}"))
 
     def finish(self, names: Collection[str], counts: RowCounts) -> None:
         """Delete all other parts, and join these ones if the target is a file."""
@@ -211,8 +215,6 @@ class PartsFolder:
 class StandardOutput(PartsFolder):
     """Standard output in place of a folder; such a run cannot be resumed."""
 
-    _rows = 0
-
     @contextmanager
     def opened(self, settings: dict[str, Any], part_rows: int) -> Iterator[None]:
         """Set the number of rows per part."""
@@ -226,9 +228,8 @@ class StandardOutput(PartsFolder):
         try:
             write_standard_output(result_files.json_lines(results))
         except OSError as error:
-            why = f"cannot write to standard output: {error.strerror}, after {self._rows} rows"
+            why = f"cannot write to standard output: {error.strerror}"
             raise CheckError(f"{why}; write to a file to be able to resume") from error
-        self._rows += len(results)
         return key
 
     def finish(self, names: Collection[str], counts: RowCounts) -> None:

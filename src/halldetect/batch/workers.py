@@ -11,10 +11,11 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
@@ -27,6 +28,10 @@ from halldetect.verification.verifiers.onnx import physical_cores
 # Threads that answer, and about how many pairs a worker asks for at once. Enough workers are
 # answered together to fill `pairs_at_once` of the verifier.
 _THREADS, _PAIRS = 2, 64
+_ENDED = "a worker process ended early"
+
+# What a worker sends, with its content: a question to the model, or the result of its part.
+_QUESTION, _RESULT = "question", "result"
 
 Check = Callable[[Part], Any]  # checks and writes a part
 
@@ -62,67 +67,53 @@ def check_in_workers(
     try:
         for part in parts:
             if not pool.free:
-                yield from pool.finished()
+                yield pool.result()
             pool.give(part)
-        while pool.busy:
-            yield from pool.finished()
+        for _ in range(count - len(pool.free)):
+            yield pool.result()
     finally:
         pool.end()
 
 
-@contextmanager
-def _ended_early() -> Iterator[None]:
-    try:
-        yield
-    except (EOFError, OSError) as error:
-        raise CheckError(f"a worker process ended early; {HOW_TO_RESUME}") from error
-
-
 class _Pool:
-    """Worker processes, each with a pipe for its parts and one for its questions."""
+    """Worker processes, each with a pipe for its parts, their results, and its questions."""
 
     def __init__(self, verifier: Any, check: Check, count: int) -> None:
-        context = get_context("fork")
-        pipes = [(*context.Pipe(), *context.Pipe()) for _ in range(count)]
-        self.free = [work for work, _, _, _ in pipes]
-        self.busy: list[Connection] = []
-        self._asks = [asks for _, _, asks, _ in pipes]
+        self.free: list[Connection] = []
+        self._open: list[Connection] = []
+        self._processes: list[Any] = []
+        self._results: SimpleQueue[tuple[Connection, Any]] = SimpleQueue()
         self._compute = verifier.compute
         self._together = max(1, verifier.pairs_at_once // _PAIRS)
         self._lock = Lock()
-        ends = [end for of_worker in pipes for end in of_worker]
-        self._processes = []
+        context = get_context("fork")
         with warnings.catch_warnings():
             # Other threads of this process may hold locks, but none that a worker needs.
             warnings.simplefilter("ignore", DeprecationWarning)
-            for _, work, _, asks in pipes:
-                given = (verifier, check, work, asks, ends)
+            for _ in range(count):
+                here, there = context.Pipe()
+                self._open.append(here)
+                given = (verifier, check, there, [*self._open])
                 self._processes.append(context.Process(target=_work, args=given, daemon=True))
                 self._processes[-1].start()
-        for _, work, _, asks in pipes:  # so that the end of a worker ends its pipes
-            work.close()
-            asks.close()
+                there.close()  # so that the end of the worker ends the pipe
+        self.free += self._open
         self._threads = [Thread(target=self._answer, daemon=True) for _ in range(_THREADS)]
         for thread in self._threads:
             thread.start()
 
     def give(self, part: Part) -> None:
         """Send a part to a worker that is free."""
-        self.busy.append(worker := self.free.pop())
-        with _ended_early():
-            worker.send(part)
+        with suppress(OSError):  # it has ended, and this is its result
+            self.free.pop().send(part)
 
-    def finished(self) -> Generator[Any, None, None]:
-        """Wait for a worker; yield the results of all that are done."""
-        for worker in wait(self.busy):
-            assert isinstance(worker, Connection)
-            with _ended_early():
-                done = worker.recv()
-            self.busy.remove(worker)
-            self.free.append(worker)
-            if isinstance(done, HallDetectError):
-                raise done
-            yield done
+    def result(self) -> Any:
+        """Return the result of a worker, which is free then."""
+        worker, found = self._results.get()
+        if isinstance(found, HallDetectError):
+            raise found
+        self.free.append(worker)
+        return found
 
     def end(self) -> None:
         """End the workers, also those with a part in hand; then nothing more is asked."""
@@ -149,35 +140,33 @@ class _Pool:
         """Return questions with the pipes of their workers; none if all workers have ended."""
         with self._lock:
             asked: list[tuple[Connection, Sequence[Any]]] = []
-            while self._asks and not asked:
-                for pipe in wait(self._asks)[: self._together]:
+            while self._open and not asked:
+                for pipe in wait(self._open)[: self._together]:
                     assert isinstance(pipe, Connection)
                     try:
-                        asked.append((pipe, pipe.recv()))
+                        kind, content = pipe.recv()
                     except (EOFError, OSError):
-                        self._asks.remove(pipe)
+                        self._open.remove(pipe)
+                        kind, content = _RESULT, CheckError(f"{_ENDED}; {HOW_TO_RESUME}")
+                    if kind == _RESULT:
+                        self._results.put((pipe, content))
+                    else:
+                        asked.append((pipe, content))
             return asked
 
 
-def _work(
-    verifier: Any,
-    check: Check,
-    work: Connection,
-    asks: Connection,
-    ends: Iterable[Connection],
-) -> None:
+def _work(verifier: Any, check: Check, pipe: Connection, others: Iterable[Connection]) -> None:
     """Check parts until the other process ends; called in a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the other process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads did not survive the fork
-    for end in ends:  # so that the end of the other process ends the pipes
-        if end not in (work, asks):
-            end.close()
+    for other in others:  # so that the end of the other process ends the pipes
+        other.close()
 
     def ask(items: Sequence[Any]) -> Any:
         try:
-            asks.send(items)
-            found = asks.recv()
+            pipe.send((_QUESTION, items))
+            found = pipe.recv()
         except (EOFError, OSError):
             os._exit(1)  # an error would become the reason of a report
         if isinstance(found, HallDetectError):
@@ -187,11 +176,11 @@ def _work(
     verifier.compute = ask
     while True:
         try:
-            part = work.recv()
-        except EOFError:
+            part = pipe.recv()
+        except (EOFError, OSError):
             return
         try:
-            done = check(part)
+            result = check(part)
         except HallDetectError as error:
-            done = sendable(error)
-        work.send(done)
+            result = sendable(error)
+        pipe.send((_RESULT, result))

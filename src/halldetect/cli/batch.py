@@ -6,8 +6,9 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +22,8 @@ from halldetect.batch.job import (
     Row,
     read_parts,
 )
-from halldetect.batch.results import (
-    ROW_KINDS,
-    UNCHECKED,
-    WORSE,
-    Condition,
-    RowCounts,
-    read_results,
-)
-from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, fail, interruptible
+from halldetect.batch.results import ROW_KINDS, WORSE, Condition, RowCounts, read_results
+from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, fail, interruptible
 from halldetect.cli.options import (
     QUIET,
     add_detector_options,
@@ -59,17 +53,9 @@ OUT is .jsonl, .csv, .parquet, or - for standard output. A row has source and re
 cannot be read becomes a result that says why.
 """
 EPILOG = """\
-exit status: 0 all rows done, 1 a condition of --fail-on or --fail-if is met, 2 wrong usage,
+exit status: 0 all rows done, 1 a condition of --fail-on is met, 2 wrong usage,
 3 nothing could be checked or the results could not be written, 130 interrupted
 """
-
-
-def _any_row(kind: str) -> Condition:
-    if kind not in (kinds := (*ROW_KINDS, UNCHECKED)):
-        raise ValueError(f"{kind!r} must be one of: {', '.join(kinds)}")
-    return Condition.parse(f"{kind}>0")
-
-
 _OPTIONS = {
     "source": {"metavar": "IN", "nargs": "+", "help": "the rows to check"},
     "target": {"metavar": "OUT", "help": "where the results go"},
@@ -78,14 +64,10 @@ _OPTIONS = {
     "--response-column": value("NAME", "the column with the response", default="response"),
     "--question-column": value("NAME", "the column with the question (default: question)"),
     "--strict": switch("stop at the first bad row"),
-    "--fail-on": {
-        "dest": "fail_if",
-        **value("KIND", "exit with 1 if a row is such", _any_row, repeatable=True),
-    },
-    "--fail-if": value(
+    "--fail-on": value(
         "CONDITION",
-        'exit with 1 if it is met, as in "rate>0.05", "uncheckable>=10" or, with --baseline, '
-        '"worse>0"',
+        'exit with 1 if there is such a row (hallucinated, bad, ...), or as in "rate>0.05", '
+        '"uncheckable>=10" or, with --baseline, worse',
         Condition.parse,
         repeatable=True,
     ),
@@ -140,7 +122,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check every row; return 0 if all rows are done and no failure condition is met."""
-    from halldetect.batch.local import counts_of_finished, run_settings
+    from halldetect.batch.local import counts_of_finished
 
     job = _job(arguments)
     _require_usable_options(arguments, job)
@@ -152,19 +134,11 @@ def run(arguments: argparse.Namespace) -> int:
             counts = counts_of_finished(job, detector.configuration)
             display.notice(f"{job.target!r} is complete; --overwrite would check it all again")
         else:
-            interruptible(lambda stop: run_settings(detector), display)  # load the models first
-            display.clear()
             hint = "" if job.target == STANDARD_STREAM else f"; {HOW_TO_RESUME}"
-            outcome = interruptible(
-                lambda stop: _run_engine(arguments, detector, job, stop, display),
-                display,
-                on_first="finishing the rows in hand; Ctrl-C again to leave them",
-                on_exit=f"interrupted{hint}",
-            )
+            run_job = partial(_run_engine, arguments, detector, job, display)
+            outcome = interruptible(run_job, display, f"interrupted{hint}")
             counts = outcome.counts
             _summarise(outcome, display)
-            if outcome.interrupted:
-                return fail(f"interrupted after {counts.rows} rows{hint}", INTERRUPTED)
         if arguments.report is not None:
             from halldetect.batch.dataset_report import PAGE, write_report
 
@@ -199,8 +173,8 @@ def _require_usable_options(arguments: argparse.Namespace, job: Job) -> None:
     for flag in () if job.in_parts else _RAY:
         if getattr(arguments, flag[2:].replace("-", "_")) is not None:
             raise InputError(f"{flag} is for --engine ray")
-    if arguments.baseline is None and any(item.name == WORSE for item in arguments.fail_if):
-        raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
+    if arguments.baseline is None and any(item.name == WORSE for item in arguments.fail_on):
+        raise InputError(f"--fail-on {WORSE} needs --baseline FILE")
     if arguments.resume and arguments.overwrite:
         raise InputError("--resume and --overwrite: leave one of the two out")
     if arguments.by and arguments.report is None:
@@ -222,11 +196,7 @@ def _require_usable_options(arguments: argparse.Namespace, job: Job) -> None:
 
 
 def _run_engine(
-    arguments: argparse.Namespace,
-    detector: Detector,
-    job: Job,
-    stop: Callable[[], bool],
-    display: ProgressDisplay,
+    arguments: argparse.Namespace, detector: Detector, job: Job, display: ProgressDisplay
 ) -> BatchOutcome:
     from halldetect.batch.local import run_local
 
@@ -235,14 +205,14 @@ def _run_engine(
         display.update("", done, fraction, restart=not is_new)
 
     if not job.in_parts:
-        return run_local(detector, job, stop=stop, progress=progress, notice=display.notice)
+        return run_local(detector, job, progress=progress, notice=display.notice)
     from halldetect.batch.ray import Cluster, run_on_ray
 
     # Ray prints messages about its workers; standard output is for results.
     messages = io.StringIO() if arguments.quiet or sys.stderr is None else sys.stderr
     with redirect_stdout(messages):
         cluster = Cluster(**given_fields(arguments, Cluster))
-        return run_on_ray(detector, job, cluster, stop=stop, progress=progress)
+        return run_on_ray(detector, job, cluster, progress=progress)
 
 
 def _gate(
@@ -258,7 +228,7 @@ def _gate(
         for line in comparison.lines(str(arguments.baseline)):
             display.notice(line)
     status = 0
-    for line in filter(None, (item.failure(counts, worse) for item in arguments.fail_if)):
+    for line in filter(None, (item.failure(counts, worse) for item in arguments.fail_on)):
         status = fail(line, OF_VERDICT[Verdict.HALLUCINATED])
     return status
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.demo import QUESTION, RESPONSE, SOURCE, deviations
-from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, worst_status
+from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, Result, worst_status
 from halldetect.cli.hook import read_transcript
-from halldetect.cli.options import QUIET, Result, add_detector_options, with_detector
+from halldetect.cli.options import QUIET, add_detector_options, with_detector
 from halldetect.cli.output import (
     checked_file,
     github_notes,

@@ -124,11 +124,8 @@ def _git(*arguments: str) -> str:
 
 
 def _pair(answer: Path, sources: list[Path]) -> Pair:
-    reader = TextArguments()
-    read = (reader.read_documents(str(source), "source", file=True) for source in sources)
-    return Pair(
-        [document for documents in read for document in documents], read_file(answer, "answer")
-    )
+    documents = TextArguments().read_sources([], [str(source) for source in sources])
+    return Pair(documents, read_file(answer, "answer"))
 
 
 def find_answers(rules: Path) -> dict[Path, list[Path]]:

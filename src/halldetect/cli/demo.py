@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from halldetect.report import Report, Status, Verdict
 
 SOURCE = """\
@@ -17,21 +15,13 @@ In strong wind the service may be stopped at short notice. \
 Passengers can call the harbour office to ask whether the boats are running.
 """
 QUESTION = "What should I know before I take the ferry this winter?"
-
-
-class Expected(NamedTuple):
-    """A sentence of the response and the state that a check must find for it."""
-
-    sentence: str
-    status: Status
-
-
-EXPECTED = (
-    Expected("Children under twelve travel free of charge.", Status.SUPPORTED),
-    Expected("A single ticket costs six euros.", Status.CONTRADICTED),
-    Expected("Hot meals are served on board.", Status.UNSUPPORTED),
-)
-RESPONSE = " ".join(expected.sentence for expected in EXPECTED)
+# The sentences of the response, and the states that a check must find for them.
+EXPECTED = {
+    "Children under twelve travel free of charge.": Status.SUPPORTED,
+    "A single ticket costs six euros.": Status.CONTRADICTED,
+    "Hot meals are served on board.": Status.UNSUPPORTED,
+}
+RESPONSE = " ".join(EXPECTED)
 
 
 def deviations(report: Report) -> list[str]:
@@ -39,7 +29,7 @@ def deviations(report: Report) -> list[str]:
     lines = []
     if report.verdict is not Verdict.HALLUCINATED:
         lines.append(f"the verdict is {report.verdict}, not {Verdict.HALLUCINATED}")
-    for sentence, expected in EXPECTED:
+    for sentence, expected in EXPECTED.items():
         start = RESPONSE.index(sentence)
         end = start + len(sentence)
         states = {

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
-from threading import Event, Thread
+from threading import Thread
 from typing import TypeVar
 
 from halldetect.cli.parser import WRONG_USAGE
@@ -59,45 +59,30 @@ def fail(message: object, status: int) -> int:
 
 
 def interruptible(
-    work: Callable[[Callable[[], bool]], Result],
-    display: ProgressDisplay,
-    *,
-    on_first: str | None = None,
-    on_exit: str = "interrupted",
+    work: Callable[[], Result], display: ProgressDisplay, message: str = "interrupted"
 ) -> Result:
-    """Run the work in a thread that Ctrl-C can abandon.
+    """Run the work in a thread; on Ctrl-C, print the message and end the process at once.
 
     A model that generates text swallows KeyboardInterrupt or delays it for minutes; the main
     thread, which only waits, receives it at once.
-
-    `work` is called with a function that returns True once it should stop. With `on_first`, the
-    first Ctrl-C only asks it to stop and prints this line. `on_exit` is printed before the process
-    ends without waiting for the work.
     """
     future: Future[Result] = Future()
-    stop, announced = Event(), False
 
     def run() -> None:
         try:
-            future.set_result(work(stop.is_set))
+            future.set_result(work())
         except BaseException as error:
             future.set_exception(error)
 
     Thread(target=run, daemon=True).start()
-    while True:
-        try:
-            if stop.is_set() and not announced:  # here, where a second Ctrl-C is expected
-                announced = True
-                print(f"halldetect: {on_first}", file=sys.stderr, flush=True)
-            # Not Thread.join: after an interrupt it may report the thread as finished.
-            while not future.done():
-                wait([future], timeout=_POLL_SECONDS)
-            return future.result()
-        except KeyboardInterrupt:
-            if future.done():  # raised by the work
-                raise
-            display.clear()
-            if on_first is None or stop.is_set():
-                # An orderly exit would wait for the native code, or crash under it.
-                os._exit(fail(on_exit, INTERRUPTED))
-            stop.set()
+    try:
+        # Not Thread.join: after an interrupt it may report the thread as finished.
+        while not future.done():
+            wait([future], timeout=_POLL_SECONDS)
+        return future.result()
+    except KeyboardInterrupt:
+        if future.done():  # raised by the work
+            raise
+        display.clear()
+        # An orderly exit would wait for the native code, or crash under it.
+        os._exit(fail(message, INTERRUPTED))

@@ -13,19 +13,19 @@ from collections.abc import Callable
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from halldetect.cli.exits import interruptible
+from halldetect.cli.exits import Result, interruptible
 from halldetect.cli.parser import Parser, switch, value
 from halldetect.cli.progress import LOADING_PHASES, ProgressDisplay
 from halldetect.config import Configuration, Option, options
 from halldetect.errors import ConfigurationError, described
+from halldetect.paper.extractors import EXTRACTORS
 from halldetect.verification.presets import verifier_table
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
 
-Result = TypeVar("Result")
 DETECTOR_GROUP = "how to check"
 QUIET = {"--quiet": switch("no notices and no progress on standard error")}
 # A verifier of the user's own, such as my_models:Judge; hf: is the prefix of the hub.
@@ -38,7 +38,7 @@ def add_detector_options(parser: Parser) -> None:
     for option in options():
         add_option(group, option)
     group.add_argument("--paper", **switch("the method of the paper (docs/claims.md)"))
-    parser.appendix = _model_names
+    parser.epilog = f"{parser.epilog or ''}\n{_model_names()}"
 
 
 def add_option(group: Any, option: Option) -> None:
@@ -82,7 +82,7 @@ def with_detector(arguments: argparse.Namespace, work: Callable[[Detector], Resu
     """Run the work with the detector of a parsed command line, its progress and Ctrl-C."""
     with ProgressDisplay(quiet=arguments.quiet) as display:
         detector = detector_for(arguments, display)
-        return interruptible(lambda stop: work(detector), display)
+        return interruptible(lambda: work(detector), display)
 
 
 def _own_verifier(name: str | None) -> Any:
@@ -102,8 +102,6 @@ def _own_verifier(name: str | None) -> Any:
 
 def _model_names() -> str:
     """Return the names of extractors and verifiers with a line on each."""
-    from halldetect.paper.extractors import EXTRACTORS
-
     own = ("MODULE:CLASS", "a class of your own (docs/extending.md); not for batch --engine ray")
     tables = {"extractors": EXTRACTORS, "verifiers": (*verifier_table(), own)}
     parts = []

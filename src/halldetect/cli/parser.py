@@ -18,19 +18,13 @@ Options = Mapping[str, Settings]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and whose help may end with text made on demand."""
+    """A parser whose errors are one line, and whose options may stand between arguments."""
 
-    appendix: Callable[[], str] | None = None  # may import slow modules
     _intermixing = False
 
     def error(self, message: str) -> NoReturn:
         """Exit with the status for wrong usage, without printing the usage."""
         self.exit(WRONG_USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
-
-    def format_help(self) -> str:
-        """Return the help, with the appendix."""
-        text = super().format_help()
-        return text if self.appendix is None else f"{text}\n{self.appendix()}"
 
     def parse_known_args(  # type: ignore[override]  # argparse has it in three overloads
         self, args: Sequence[str] | None = None, namespace: Any = None

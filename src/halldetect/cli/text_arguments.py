@@ -67,7 +67,7 @@ class TextArguments:
             name, equals, file = argument.partition("=")
             if not (equals and name and file) or _exists(Path(argument)):
                 name, file = "", argument
-            documents += self.read_documents(file, "--source", file=True, name=name)
+            documents += self.read_documents(file, "source", file=True, name=name)
         return documents
 
     def _read(
@@ -113,8 +113,7 @@ def read_file(path: Path, what: str) -> str:
 
 def read_bytes(data: bytes, name: str, *, evidence: bool = False) -> str:
     """Return the text of a file whose contents are known; its name tells HTML from text."""
-    html = Path(name).suffix.lower() in HTML_ENDINGS
-    return "\n\n".join(_pages(data, repr(name), evidence, html=html))
+    return "\n\n".join(_pages(data, Path(name), repr(name), evidence))
 
 
 def _file_pages(path: Path, what: str, evidence: bool) -> list[str]:
@@ -126,15 +125,15 @@ def _file_pages(path: Path, what: str, evidence: bool) -> list[str]:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{what}: cannot read {str(path)!r}: {why}") from error
-    html = path.suffix.lower() in HTML_ENDINGS
-    return _pages(data, f"{what}: {str(path)!r}", evidence, html=html)
+    return _pages(data, path, f"{what}: {str(path)!r}", evidence)
 
 
-def _pages(data: bytes, place: str, evidence: bool, *, html: bool) -> list[str]:
+def _pages(data: bytes, path: Path, place: str, evidence: bool) -> list[str]:
     pages = read_pages(data, place, evidence=evidence)
     if pages is None:
         text = _decode(data, place)
-        title, body = html_text(text, evidence=evidence) if html else ("", text)
+        is_html = path.suffix.lower() in HTML_ENDINGS
+        title, body = html_text(text, evidence=evidence) if is_html else ("", text)
         pages = [f"# {title}\n\n{body}" if title and not evidence else body]
         if pages[0] or not text.strip():
             return pages
