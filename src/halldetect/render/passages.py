@@ -130,9 +130,9 @@ class Passages:
         return one_line(shorten(_MARKDOWN.sub("", read) or read, claim.text, limit))
 
 
-def shown_claims(report: Report, limit: int, passages: Passages | None = None) -> list[ShownClaim]:
+def shown_claims(report: Report, limit: int) -> list[ShownClaim]:
     """Return the claims of a report for a view, the most urgent first; `limit` as for `show`."""
-    passages = passages or Passages(report)
+    passages = Passages(report)
     return [passages.show(number, claim, limit) for number, claim in numbered(report)]
 
 
