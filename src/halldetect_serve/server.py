@@ -137,7 +137,6 @@ def create_app(settings: ServiceSettings, supervisor: WorkerSupervisor) -> FastA
         app.include_router(module.router, responses=errors, dependencies=bearer)
     app.include_router(status.open_router, responses=errors)
     app.include_router(status.page_router)
-    app.add_exception_handler(ServiceError, _on_service_error)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_middleware(RequestMiddleware, context=context)
@@ -171,11 +170,6 @@ async def _prune(reports: ReportStore) -> None:
         except ServiceError as error:
             log.error("old reports could not be deleted: %s", error)
         await asyncio.sleep(_PRUNE_SECONDS)
-
-
-async def _on_service_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ServiceError)
-    return error_response(error, request_id(request))
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
