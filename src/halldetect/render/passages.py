@@ -13,9 +13,9 @@ from halldetect.reading.sources import read_source
 from halldetect.render.phrases import (
     PASSAGE_LABEL,
     STATE_MEANING,
+    STATES,
     document_name,
     explanations,
-    numbered,
     one_line,
 )
 from halldetect.report import ClaimReport, Report, Status
@@ -133,7 +133,8 @@ class Passages:
 def shown_claims(report: Report, limit: int) -> list[ShownClaim]:
     """Return the claims of a report for a view, the most urgent first; `limit` as for `show`."""
     passages = Passages(report)
-    return [passages.show(number, claim, limit) for number, claim in numbered(report)]
+    shown = [passages.show(number, claim, limit) for number, claim in enumerate(report.claims, 1)]
+    return sorted(shown, key=lambda item: STATES.index(item.claim.status))
 
 
 def shorten(text: str, about: str, limit: int) -> str:

@@ -51,12 +51,6 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-def numbered(report: Report) -> list[tuple[int, ClaimReport]]:
-    """Return the claims with their number in the response, in the order of `STATES`."""
-    claims = enumerate(report.claims, start=1)
-    return sorted(claims, key=lambda item: STATES.index(item[1].status))
-
-
 def explanations(claim: ClaimReport) -> list[str]:
     """Return the explanations of a claim: its reading, its error and its citations."""
     lines = [] if claim.span_reason is None else [one_line(claim.span_reason)]
