@@ -38,8 +38,12 @@ from halldetect_serve.worker.supervisor import WorkerSupervisor
 log = logging.getLogger("halldetect_serve")
 _PRUNE_SECONDS = 3600.0
 _ERRORS = sorted(set(STATUS_BY_CODE.values()) - {405, 501})
+_NOT_JSON = (
+    f"the body is not JSON, or has a key twice, more than {MAX_KEYS:,} keys, or a number that is "
+    "not finite"
+)
 _HTTP_ERRORS = {
-    400: ("invalid_json", f"the body is not JSON, has a key twice, or more than {MAX_KEYS:,} keys"),
+    400: ("invalid_json", _NOT_JSON),
     404: ("not_found", "nothing is at this address"),
     405: ("method_not_allowed", "this address does not take this method"),
 }
