@@ -15,8 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halldetect.errors import MissingExtra, ServiceError
 from halldetect.inputs import Pair, Source
@@ -24,8 +23,10 @@ from halldetect.repair.outcome import Repair
 from halldetect.report import Report
 from halldetect_serve.schemas import CheckOptions as Choices
 
-if TYPE_CHECKING:
+try:
     import httpx
+except ModuleNotFoundError as error:
+    raise MissingExtra("halldetect_serve.client", "serve") from error
 
 _RETRIED_STATUS = (429, 503)  # the queue was full, or the worker was starting
 _DEFAULT_PAUSE, _MAX_PAUSE = 1.0, 30.0
@@ -70,9 +71,7 @@ class Client:
         self, base_url: str, *, token: str | None = None, timeout: float = 150.0, retries: int = 2
     ) -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http: httpx.Client = _httpx().Client(
-            base_url=base_url, headers=headers, timeout=timeout
-        )
+        self._http = httpx.Client(base_url=base_url, headers=headers, timeout=timeout)
         self._retries = retries
 
     def __enter__(self) -> Client:
@@ -91,26 +90,26 @@ class Client:
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Checked:
         """Check one response against its source; a short answer is judged with its question."""
-        body = {**_item(Pair(source, response, question)), **choices.model_dump()}
-        return _checked(self._send("POST", "/v1/check", body))
+        return _checked(self._send("POST", "/v1/check", _body(source, response, question, choices)))
 
     def repair(
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Repair:
         """Repair one response; see `Detector.repair`. A repair cannot be stored."""
-        body = {**_item(Pair(source, response, question)), **choices.model_dump()}
+        body = _body(source, response, question, choices)
         return Repair.from_dict(self._send("POST", "/v1/repair", body)["repair"])
 
     def check_many(self, pairs: Iterable[Pair], *, choices: Choices = _OWN) -> list[Checked]:
         """Check many responses in one request, and return the results in their order."""
-        body = {"items": [_item(pair) for pair in pairs], **choices.model_dump()}
+        items = [_item(pair.source, pair.response, pair.question) for pair in pairs]
+        body = {"items": items, **choices.model_dump()}
         return list(map(_checked, self._send("POST", "/v1/check/batch", body)["results"]))
 
     def stream(
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Iterator[Event | Checked]:
         """Check one response and yield events while it is checked, then the result; no retry."""
-        event, body = "", {**_item(Pair(source, response, question)), **choices.model_dump()}
+        event, body = "", _body(source, response, question, choices)
         with _transport_errors(), self._http.stream("POST", _STREAM_PATH, json=body) as answer:
             if answer.status_code != 200:
                 answer.read()
@@ -165,9 +164,13 @@ class Client:
         raise AssertionError("unreachable")
 
 
-def _item(pair: Pair) -> dict[str, Any]:
-    source = pair.source if isinstance(pair.source, (str, Mapping)) else list(pair.source)
-    return {"source": source, "response": pair.response, "question": pair.question}
+def _item(source: Source, response: str, question: str | None) -> dict[str, Any]:
+    documents = source if isinstance(source, (str, Mapping)) else list(source)
+    return {"source": documents, "response": response, "question": question}
+
+
+def _body(source: Source, response: str, question: str | None, choices: Choices) -> dict[str, Any]:
+    return {**_item(source, response, question), **choices.model_dump()}
 
 
 def _checked(answer: dict[str, Any]) -> Checked:
@@ -179,20 +182,12 @@ def _checked(answer: dict[str, Any]) -> Checked:
     )
 
 
-def _httpx() -> ModuleType:
-    try:
-        import httpx
-    except ModuleNotFoundError as error:
-        raise MissingExtra("halldetect_serve.client", "serve") from error
-    return httpx
-
-
 @contextmanager
 def _transport_errors() -> Iterator[None]:
     """Turn a service that cannot be reached into a ServiceError."""
     try:
         yield
-    except _httpx().TransportError as error:
+    except httpx.TransportError as error:
         message = f"the service does not answer ({type(error).__name__})"
         raise ServiceError("unreachable", message) from None
 

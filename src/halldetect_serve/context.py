@@ -177,9 +177,12 @@ def resolve_options(settings: CheckSettings, options: CheckOptions) -> Configura
         raise service_error("invalid_request", str(error)) from None
 
 
-async def wait_for_reports(context: ServiceContext, job: PendingJob) -> list[FinishedReport]:
-    """Wait for all reports of a job and count them; raise the error that ended it."""
-    return count_reports(context, job, await job.reports())
+async def check_pairs(
+    context: ServiceContext, options: CheckOptions, pairs: Sequence[Pair]
+) -> list[FinishedReport]:
+    """Check pairs and count their reports; raise the error that ended the job."""
+    with submit(context, options, pairs) as job:
+        return count_reports(context, job, await job.reports())
 
 
 def count_reports(

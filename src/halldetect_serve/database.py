@@ -81,9 +81,6 @@ class Database:
             if version is None:
                 metadata.create_all(connection)
                 connection.execute(sa.insert(schema_version).values(version=SCHEMA_VERSION))
-            elif version == 3:
-                connection.execute(sa.text("ALTER TABLE reviews ADD COLUMN verdict TEXT"))
-                connection.execute(sa.update(schema_version).values(version=SCHEMA_VERSION))
             elif version != SCHEMA_VERSION:
                 raise ConfigurationError(
                     f"the database has schema {version}, this halldetect uses {SCHEMA_VERSION}: "

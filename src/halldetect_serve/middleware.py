@@ -140,9 +140,10 @@ class Exchange:
 
     async def read_body(self) -> None:
         """Read the body within the limits on size and time; raise ServiceError or ClientGone."""
-        length = self.headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > self._limits.max_body:
-            raise self._too_large()  # before any of it is read
+        limit, length = self._limits.max_body, self.headers.get("content-length", "0")
+        too_large = service_error("too_large", f"the request is larger than {limit:,} bytes")
+        if length.isdecimal() and int(length) > limit:
+            raise too_large  # before any of it is read
         body = bytearray()
         try:
             async with asyncio.timeout(self._limits.read_timeout):
@@ -152,9 +153,9 @@ class Exchange:
                         raise ClientGone
                     body += message.get("body", b"")
                     self._complete = not message.get("more_body", False)
-                    if len(body) > self._limits.max_body:
+                    if len(body) > limit:
                         self._complete = False
-                        raise self._too_large()
+                        raise too_large
         except TimeoutError:
             raise service_error("read_timeout", "the request took too long to arrive") from None
         self._body = bytes(body)
@@ -214,7 +215,3 @@ class Exchange:
                 await self._send(message)
         except (TimeoutError, OSError):
             raise ClientGone from None
-
-    def _too_large(self) -> ServiceError:
-        limit = self._limits.max_body
-        return service_error("too_large", f"the request is larger than {limit:,} bytes")

@@ -35,13 +35,11 @@ class CheckOptions(_Request):
     """The options of a request; null means the service's setting."""
 
     threshold: (
-        Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-        | Literal["recall", "balanced", "precision"]
-        | None
+        Annotated[float, Field(ge=0, le=1)] | Literal["recall", "balanced", "precision"] | None
     ) = Field(default=None, description="Hallucinated at this score or above.")
     verifier: str | None = Field(default=None, description="A name of GET /v1/models.")
     store: bool = Field(default=False, description="Store the report; otherwise nothing is stored.")
-    timeout_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+    timeout_seconds: Annotated[float, Field(gt=0)] | None = Field(
         default=None, description="Shorter than the service's own limit, if given."
     )
     missing: bool = Field(

@@ -38,8 +38,12 @@ from halldetect_serve.worker.supervisor import WorkerSupervisor
 log = logging.getLogger("halldetect_serve")
 _PRUNE_SECONDS = 3600.0
 _ERRORS = sorted(set(STATUS_BY_CODE.values()) - {405, 501})
+_NOT_JSON = (
+    f"the body is not JSON, or has a key twice, more than {MAX_KEYS:,} keys, or a number that is "
+    "not finite"
+)
 _HTTP_ERRORS = {
-    400: ("invalid_json", f"the body is not JSON, has a key twice, or more than {MAX_KEYS:,} keys"),
+    400: ("invalid_json", _NOT_JSON),
     404: ("not_found", "nothing is at this address"),
     405: ("method_not_allowed", "this address does not take this method"),
 }
@@ -137,7 +141,6 @@ def create_app(settings: ServiceSettings, supervisor: WorkerSupervisor) -> FastA
         app.include_router(module.router, responses=errors, dependencies=bearer)
     app.include_router(status.open_router, responses=errors)
     app.include_router(status.page_router)
-    app.add_exception_handler(ServiceError, _on_service_error)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_middleware(RequestMiddleware, context=context)
@@ -171,11 +174,6 @@ async def _prune(reports: ReportStore) -> None:
         except ServiceError as error:
             log.error("old reports could not be deleted: %s", error)
         await asyncio.sleep(_PRUNE_SECONDS)
-
-
-async def _on_service_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ServiceError)
-    return error_response(error, request_id(request))
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> Response:

@@ -164,7 +164,7 @@ def test_verdicts_come_early(client: httpx.Client) -> None:
         (b"{}", "invalid_request", "source"),
         (b'{"source": 1, "response": "x"}', "invalid_request", "source"),
         (b'{"source": "x", "response": "y", "extra": 1}', "invalid_request", "extra"),
-        (b'{"source": "x", "response": "y", "threshold": NaN}', "invalid_request", "threshold"),
+        (b'{"source": "x", "response": "y", "threshold": NaN}', "invalid_json", "not finite"),
         (b'{"source": "x", "response": "y", "threshold": 2}', "invalid_request", "threshold"),
         (b'{"source": "x", "response": "y", "timeout_seconds": 0}', "invalid_request", "timeout"),
         (b'{"source": "x", "response": "y", "missing": true}', "invalid_request", "a question"),

@@ -14,7 +14,6 @@ from halldetect.config import Configuration
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
 from halldetect_serve.settings import CheckSettings, Limits
-from halldetect_serve.worker import process
 from halldetect_serve.worker.process import (
     Abandon,
     Batch,
@@ -236,7 +235,7 @@ def test_named_document_counts_by_its_text() -> None:
 def test_conversion_is_not_interrupted() -> None:
     ours, theirs = Pipe()
     worker = CheckWorker(CheckSettings(), ModelDetectorPool, theirs)
-    worker._running.append(process._RunningBatch(Batch(7, Job(USUAL, ()))))
+    worker._running.append(Batch(7, Job(USUAL, ())))
     worker._abandoned.add(7)
     worker._on_progress("convert", 1, 2)
     worker.on_interrupt()

@@ -12,9 +12,9 @@ first check.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from halldetect.report import Report
 
 MARKER = "halldetect"
-_MARKER_HELP = ": checks answers against sources; the fixture `grounded` adds it"
 
 
 def assert_grounded(
@@ -44,42 +43,6 @@ def assert_grounded(
     return _require_ok(report if threshold is None else report.rethreshold(threshold))
 
 
-class Grounded:
-    """The fixture `grounded`: a function that checks a response and remembers the report."""
-
-    def __init__(self, node: Any, detector: Detector, cache: ReportCache) -> None:
-        self._node, self._detector, self._cache = node, detector, cache
-
-    def __call__(
-        self,
-        response: str,
-        source: Source,
-        *,
-        question: str | None = None,
-        threshold: float | None = None,
-    ) -> Report:
-        """Return the report of a faithful response; fail the test for any other."""
-        from halldetect.inputs import Pair
-
-        __tracebackhide__ = True
-        pair = Pair(source, response, question)
-        key = self._cache.key(pair)
-        known = self._cache.get({key: pair}).get(key)
-        report = known or self._detector.check(source, response, question=question)
-        if known is None:
-            self._cache.put({key: report})
-        if threshold is None:
-            threshold = self._node.config.getoption("--halldetect-threshold")
-        report = report if threshold is None else report.rethreshold(threshold)
-        score = "" if report.score is None else f"{report.score:.6f}"
-        self._node.user_properties += [
-            ("halldetect_verdict", report.verdict.value),
-            ("halldetect_score", score),
-            ("halldetect_cached", str(known is not None).lower()),
-        ]
-        return _require_ok(report)
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the plug-in."""
     add = parser.getgroup("halldetect", "checks of answers against their sources").addoption
@@ -91,7 +54,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
-    config.addinivalue_line("markers", f"{MARKER}{_MARKER_HELP}")
+    meaning = "checks answers against sources; the fixture `grounded` adds it"
+    config.addinivalue_line("markers", f"{MARKER}: {meaning}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -126,9 +90,35 @@ def _halldetect_cache(
 @pytest.fixture
 def grounded(
     request: pytest.FixtureRequest, halldetect_detector: Detector, _halldetect_cache: ReportCache
-) -> Grounded:
+) -> Callable[..., Report]:
     """Checks a response against its source and fails the test unless it is faithful."""
-    return Grounded(request.node, halldetect_detector, _halldetect_cache)
+    from halldetect.inputs import Pair
+
+    def check(
+        response: str,
+        source: Source,
+        *,
+        question: str | None = None,
+        threshold: float | None = None,
+    ) -> Report:
+        __tracebackhide__ = True
+        pair = Pair(source, response, question)
+        key = _halldetect_cache.key(pair)
+        known = _halldetect_cache.get({key: pair}).get(key)
+        report = known or halldetect_detector.check(source, response, question=question)
+        if known is None:
+            _halldetect_cache.put({key: report})
+        if threshold is None:
+            threshold = request.config.getoption("--halldetect-threshold")
+        report = report if threshold is None else report.rethreshold(threshold)
+        request.node.user_properties += [
+            ("halldetect_verdict", report.verdict.value),
+            ("halldetect_score", "" if report.score is None else f"{report.score:.6f}"),
+            ("halldetect_cached", str(known is not None).lower()),
+        ]
+        return _require_ok(report)
+
+    return check
 
 
 def _require_ok(report: Report) -> Report:

@@ -15,7 +15,6 @@ from halldetect.report.comparison import Comparison, Relation
 if TYPE_CHECKING:
     from rich.text import Text
 
-COMPARISON_STYLE = "comparison.css"
 # Differences come first.
 RELATION_TEXT = {
     Relation.DIFFERENT: "They say different things, or use different words",
@@ -56,7 +55,7 @@ def comparison_html(comparison: Comparison) -> str:
         "halldetect.render",
         "comparison.html.jinja",
         title="Comparison of two responses: HallDetect",
-        style=shared_style() + asset(COMPARISON_STYLE),
+        style=shared_style() + asset("comparison.css"),
         **comparison_view(comparison),
     )
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from halldetect.errors import MissingExtra
 from halldetect.reading.document import Span
 from halldetect.render.html_page import COMMON, PALETTE, asset, html_fragment, html_page
-from halldetect.render.passages import Passages, ShownClaim, shown_claims
+from halldetect.render.passages import ShownClaim, shown_claims
 from halldetect.render.phrases import VERDICT_SYMBOL, document_name, one_line, wrong_line
-from halldetect.render.text_pieces import ClaimMark, Piece, WordMark, parts
+from halldetect.render.text_pieces import ClaimMark, WordMark, parts
 from halldetect.report import MessageReport, Report
 
 # The page of the service uses the same files.
@@ -29,10 +28,9 @@ VIEW_STYLES = (PALETTE, COMMON, "report.css")
 STYLES = (*VIEW_STYLES, "sheet.css")
 # Documents with more characters in total are not printed.
 _MAX_SOURCE = 20_000
-_MAX_PASSAGE = 700
+MAX_QUOTE = 400
 # More claims are hidden at first: a browser takes long to lay out thousands (`report.js`).
 _SHOWN_CARDS = 200
-MAX_QUOTE = 320
 _LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
 
 
@@ -52,8 +50,9 @@ class CheckRecord:
 
 def html(report: Report, record: CheckRecord | None = None) -> str:
     """Return the whole report as one self-contained page; `record` is for its static sheet."""
-    passages, style = Passages(report), "".join(map(asset, STYLES))
-    return _page(report, record, style, passages, view(report, passages))
+    shown = _shown(report)
+    live = html_fragment("report_view.html.jinja", **shown)
+    return _page(shown, record, "".join(map(asset, STYLES)), live)
 
 
 def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
@@ -61,9 +60,14 @@ def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
     weasyprint = load_weasyprint()
     # Paper is always light, and WeasyPrint does not implement light-dark().
     style = _LIGHT_COLOUR.sub(r"\1", "".join(map(asset, STYLES)))
-    page = _page(report, record, style, Passages(report))
+    page = _page(_shown(report), record, style)
     made: bytes = weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf()
     return made
+
+
+def view(report: Report) -> str:
+    """Return the view of a report that `report.js` works on, as a part of a page."""
+    return html_fragment("report_view.html.jinja", **_shown(report))
 
 
 def load_weasyprint() -> Any:
@@ -80,61 +84,57 @@ def _refuse(url: str, *_: Any, **__: Any) -> Any:
     raise ValueError(f"a report loads nothing, not {url[:200]}")
 
 
-def view(report: Report, passages: Passages | None = None) -> str:
-    """Return the view of a report that `report.js` works on, as a part of a page."""
-    items = shown_claims(report, _MAX_PASSAGE, passages)
-    return html_fragment(
-        "report_view.html.jinja",
-        report=report,
-        counts=Counter(claim.status for claim in report.claims),
-        claims=items,
-        messages=list(map(partial(_message, report, items), report.messages)),
-        shown=_SHOWN_CARDS,
-        response=list(parts(report.response, *_response_marks(report))),
-        documents=_documents(report, items),
-    )
+def _shown(report: Report) -> dict[str, Any]:
+    """Return the values that the view and the sheet print."""
+    claims = shown_claims(report, MAX_QUOTE)
+    marks: list[list[ClaimMark]] = [[] for _ in report.documents]
+    for item in claims:
+        if item.span is not None:
+            marks[item.document].append(ClaimMark(item.span, item.number, item.claim.status))
+    in_response = _response_marks(report)
+    return {
+        "report": report,
+        "counts": Counter(claim.status for claim in report.claims),
+        "claims": claims,
+        "messages": [_message(report, claims, *in_response, said) for said in report.messages],
+        "most_cards": _SHOWN_CARDS,
+        "response": list(parts(report.response, *in_response)),
+        "documents": [
+            (document_name(report, place), len(text), list(parts(text, marks[place])))
+            for place, text in enumerate(report.documents)
+        ],
+    }
 
 
-def _message(report: Report, items: Sequence[ShownClaim], message: MessageReport) -> dict[str, Any]:
+def _message(
+    report: Report,
+    items: Sequence[ShownClaim],
+    marks: Sequence[ClaimMark],
+    wrong: Sequence[WordMark],
+    message: MessageReport,
+) -> dict[str, Any]:
     """Return a message of a conversation with its claims, as the view prints it."""
     if message.document is not None:
         name = document_name(report, message.document)
         shown = list(parts(report.documents[message.document], []))
         return {"role": name.split()[0], "name": name, "text": shown}
     texts, claims = [], []
-    in_response, wrong = _response_marks(report)
     for kind, place in (("words", message.span), ("call", message.calls)):
-        if not place:
-            continue
-        text = place.cut(report.response).lstrip()
-        start = place.end - len(text)
-        marks = [
-            ClaimMark(Span(span.start - start, span.end - start), number, status)
-            for span, number, status in in_response
-            if span.overlaps(place)
-        ]
-        words = [
-            (Span(span.start - start, span.end - start), note)
-            for span, note in wrong
-            if start <= span.start and span.end <= place.end
-        ]
-        numbers = {mark.number for mark in marks}
-        claims += [item for item in items if item.number in numbers]
-        texts.append((kind, list(parts(text, marks, words))))
+        if place:
+            place = Span(place.end - len(place.cut(report.response).lstrip()), place.end)
+            texts.append((kind, list(parts(report.response, marks, wrong, place))))
+            numbers = {mark.number for mark in marks if mark.span.overlaps(place)}
+            claims += [item for item in items if item.number in numbers]
     symbol = VERDICT_SYMBOL[message.verdict] if message.verdict else ""
     fields = {"verdict": message.verdict, "symbol": symbol, "reason": message.reason}
     return {"role": "assistant", "texts": texts, "claims": claims, **fields}
 
 
-def _page(
-    report: Report, record: CheckRecord | None, style: str, passages: Passages, live: str = ""
-) -> str:
-    record = record or CheckRecord()
-    items = shown_claims(report, MAX_QUOTE, passages)
+def _page(shown: dict[str, Any], record: CheckRecord | None, style: str, live: str = "") -> str:
+    record, report = record or CheckRecord(), shown["report"]
     checked_at = ""
     if record.checked_at is not None:
         checked_at = f"{record.checked_at.astimezone(UTC):%d %B %Y, %H:%M} UTC".lstrip("0")
-    fits = sum(map(len, report.documents)) <= _MAX_SOURCE
     return html_page(
         "halldetect.render",
         "report.html.jinja",
@@ -142,13 +142,11 @@ def _page(
         style=style,
         script=asset(SCRIPT) if live else "",
         live=live,
-        report=report,
         record=record,
         checked_at=checked_at,
         texts=_identities(report, record),
-        response=parts(report.response, *_response_marks(report)),
-        documents=_documents(report, items) if fits else [],
-        claims=items,
+        prints_source=sum(map(len, report.documents)) <= _MAX_SOURCE,
+        **shown,
     )
 
 
@@ -160,20 +158,6 @@ def _identities(report: Report, record: CheckRecord) -> Iterator[tuple[str, str,
         named.append((role, document_name(report, place), text))
     for role, name, text in named:
         yield role, name, len(text), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-def _documents(
-    report: Report, items: Iterable[ShownClaim]
-) -> list[tuple[str, int, list[list[Piece]]]]:
-    """Return name, length and parts of each document, with the passages of the claims."""
-    marks: list[list[ClaimMark]] = [[] for _ in report.documents]
-    for item in items:
-        if item.span is not None:
-            marks[item.document].append(ClaimMark(item.span, item.number, item.claim.status))
-    return [
-        (document_name(report, place), len(text), list(parts(text, marks[place])))
-        for place, text in enumerate(report.documents)
-    ]
 
 
 def _response_marks(report: Report) -> tuple[list[ClaimMark], list[WordMark]]:

@@ -8,11 +8,12 @@ from halldetect.render.passages import ShownClaim, shown_claims
 from halldetect.render.phrases import (
     STATE_SYMBOL,
     VERDICT_SYMBOL,
+    detail_lines,
     facts,
-    head_lines,
     missing_lines,
     number,
     one_line,
+    score_line,
     summary,
     unchecked_lines,
 )
@@ -39,7 +40,7 @@ def markdown(report: Report) -> str:
     parts = [
         f"# {VERDICT_SYMBOL[report.verdict]} {report.verdict.capitalize()}",
         f"**{escape(summary(report))}**",
-        *(f"{escape(line)}." for line in head_lines(report)),
+        *(f"{escape(line)}." for line in (score_line(report).capitalize(), *detail_lines(report))),
     ]
     if report.question:
         parts.append(f"Question: “{escape(report.question)}”")

@@ -13,9 +13,9 @@ from halldetect.reading.sources import read_source
 from halldetect.render.phrases import (
     PASSAGE_LABEL,
     STATE_MEANING,
+    STATES,
     document_name,
     explanations,
-    numbered,
     one_line,
 )
 from halldetect.report import ClaimReport, Report, Status
@@ -130,10 +130,11 @@ class Passages:
         return one_line(shorten(_MARKDOWN.sub("", read) or read, claim.text, limit))
 
 
-def shown_claims(report: Report, limit: int, passages: Passages | None = None) -> list[ShownClaim]:
+def shown_claims(report: Report, limit: int) -> list[ShownClaim]:
     """Return the claims of a report for a view, the most urgent first; `limit` as for `show`."""
-    passages = passages or Passages(report)
-    return [passages.show(number, claim, limit) for number, claim in numbered(report)]
+    passages = Passages(report)
+    shown = [passages.show(number, claim, limit) for number, claim in enumerate(report.claims, 1)]
+    return sorted(shown, key=lambda item: STATES.index(item.claim.status))
 
 
 def shorten(text: str, about: str, limit: int) -> str:

@@ -51,21 +51,17 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-def numbered(report: Report) -> list[tuple[int, ClaimReport]]:
-    """Return the claims with their number in the response, in the order of `STATES`."""
-    claims = enumerate(report.claims, start=1)
-    return sorted(claims, key=lambda item: STATES.index(item[1].status))
-
-
 def explanations(claim: ClaimReport) -> list[str]:
     """Return the explanations of a claim: its reading, its error and its citations."""
     lines = [] if claim.span_reason is None else [one_line(claim.span_reason)]
     if claim.read_as is not None:
         lines.append(f"Read as “{one_line(claim.read_as)}”")
-    said = "" if claim.error is None else claim.error.claim_words
+    said = ""
     if (error := claim.error) is not None:
-        words = WrongWords(error.kind, said, error.source_words, None, error.label)
-        lines.append(wrong_line(words))
+        said = error.claim_words
+        lines.append(
+            wrong_line(WrongWords(error.kind, said, error.source_words, None, error.label))
+        )
     for wrong in claim.wrong:
         if not said or not (wrong.words in said or said in wrong.words):
             lines.append(wrong_line(wrong))
@@ -110,31 +106,22 @@ def threshold_text(report: Report) -> str:
     return f"{report.threshold:.2f}" + (f" ({visible(name)})" if isinstance(name, str) else "")
 
 
-def counts_line(report: Report) -> str:
-    """Return the number of claims by state."""
+def detail_lines(report: Report) -> list[str]:
+    """Return the claims by state, the quality of the citations, and the score of the paper."""
     counts = Counter(claim.status for claim in report.claims)
-    if not counts:
-        return "no claims"
-    parts = [f"{counts[status]} {status}" for status in STATES if counts[status]]
-    return ", ".join([*parts, *([f"{len(report.disputed)} disputed"] if report.disputed else [])])
-
-
-def head_lines(report: Report) -> list[str]:
-    """Return score and counts, the quality of the citations, and the score of the paper."""
-    first = f"{score_line(report).capitalize()}. Claims: {counts_line(report)}"
-    return [first, *filter(None, (citation_line(report), paper_line(report)))]
-
-
-def citation_line(report: Report) -> str:
-    """Return precision and recall of the citations; empty without citations."""
-    scores = report.citations
-    if scores is None:
-        return ""
-    return (
-        f"Citations: precision {scores.precision:.2f}, recall {scores.recall:.2f}; claims "
-        f"supported by what they cite {scores.supported_by_cited}, by another document "
-        f"{scores.supported_by_other}, by none {scores.supported_by_none}"
-    )
+    found = [f"{counts[status]} {status}" for status in STATES if counts[status]]
+    if report.disputed:
+        found.append(f"{len(report.disputed)} disputed")
+    lines = [f"Claims: {', '.join(found) or 'none'}"]
+    if (scores := report.citations) is not None:
+        lines.append(
+            f"Citations: precision {scores.precision:.2f}, recall {scores.recall:.2f}; claims "
+            f"supported by what they cite {scores.supported_by_cited}, by another document "
+            f"{scores.supported_by_other}, by none {scores.supported_by_none}"
+        )
+    if report.fed_score is not None:
+        lines.append(f"FED score of the paper: {report.fed_score:.2f}")
+    return lines
 
 
 def unchecked_lines(report: Report) -> list[str]:
@@ -190,17 +177,11 @@ def _summary(report: Report) -> str:
     return f"The source backs {'the only claim' if total == 1 else f'all {total} claims'}."
 
 
-def paper_line(report: Report) -> str:
-    """Return the score of the paper's formula; empty for a check by the default method."""
-    score = report.fed_score
-    return "" if score is None else f"FED score of the paper: {score:.2f}"
-
-
 def facts(report: Report) -> list[tuple[str, str]]:
     """Return version, time, verifier and settings as rows of name and value."""
     made = report.provenance
     used = [("verifier", made.verifier), ("settings", made.configuration)]
-    if paper_line(report):
+    if report.fed_score is not None:
         used.append(("extractor", made.extractor))
     rows = [("HallDetect", made.version), ("seconds", f"{sum(report.cost.seconds.values()):.2f}")]
     for group, values in used:

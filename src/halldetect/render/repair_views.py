@@ -15,7 +15,6 @@ from halldetect.render.terminal import new_console, printed
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair
 from halldetect.report import Status
 
-REPAIR_STYLE = "repair.css"
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _QUOTE_LIMIT = 300
 SAME, DELETED, INSERTED = "same", "deleted", "inserted"
@@ -141,7 +140,7 @@ def repair_html(repair: Repair) -> str:
         "halldetect.render",
         "repair.html.jinja",
         title=f"{repair.outcome.capitalize()}: HallDetect repair",
-        style=shared_style() + asset(REPAIR_STYLE),
+        style=shared_style() + asset("repair.css"),
         **repair_view(repair),
     )
 

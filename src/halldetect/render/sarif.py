@@ -17,7 +17,7 @@ from halldetect.reading.document import Span
 from halldetect.render.passages import Passages
 from halldetect.render.phrases import STATE_MEANING, one_line, score_line, summary, unchecked_lines
 from halldetect.render.short import claim_line
-from halldetect.report import Report, Status, Verdict
+from halldetect.report import Report, Status, Verdict, WrongWords
 from halldetect.report.json_form import plain
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -96,45 +96,40 @@ def _invocation(files: Sequence[CheckedFile]) -> dict[str, Any]:
 
 def _results(file: CheckedFile, at: int) -> list[dict[str, Any]]:
     report, passages = file.report, Passages(file.report)
-    results = []
+    results: list[dict[str, Any]] = []
 
-    def add(rule: str, message: str, span: Span | None, **properties: Any) -> None:
-        results.append(_result(rule, message, file.location(at)))
-        results[-1]["properties"] = properties
+    def add(
+        rule: str, message: str, span: Span | None, wrong: Sequence[WrongWords] = (), **facts: Any
+    ) -> None:
+        level, _ = _RULES[rule]
+        physical = {"artifactLocation": file.location(at)}
+        place: dict[str, Any] = {"physicalLocation": physical}
         if span and (file.lines or file.uri is None):
-            place = results[-1]["locations"][0]["physicalLocation"]
-            place["region"] = _region(report.response, span)
+            physical["region"] = _region(report.response, span)
+            if marked := [_region(report.response, item.span) for item in wrong if item.span]:
+                place["annotations"] = marked
+        result = {
+            "ruleId": rule,
+            "ruleIndex": list(_RULES).index(rule),
+            "kind": "open" if level == "none" else "fail",  # only failures have a level
+            "level": level,
+            # "[words](address)" would be a link under the control of the response.
+            "message": {"text": message.replace("](", "] (")},
+            "locations": [place],
+            "properties": facts | ({"wrong": plain(wrong)} if wrong else {}),
+        }
+        results.append(result)
 
     for claim in report.claims:
         if claim.status is not Status.SUPPORTED:
-            message = claim_line(report, claim, passages)
-            add(str(claim.status), message, claim.span, claim=claim.text, support=claim.support)
-            if claim.wrong:
-                results[-1]["properties"]["wrong"] = plain(claim.wrong)
-                regions = [_region(report.response, item.span) for item in claim.wrong if item.span]
-                place = results[-1]["locations"][0]
-                if regions and "region" in place["physicalLocation"]:
-                    place["annotations"] = regions
+            message, facts = claim_line(report, claim, passages), (claim.span, claim.wrong)
+            add(str(claim.status), message, *facts, claim=claim.text, support=claim.support)
     for part, line in zip(report.left_out, unchecked_lines(report), strict=False):
         add(_UNCHECKED, line, part.span, reason=part.reason)
     failed = any(result["kind"] == "fail" for result in results)
     if report.verdict is Verdict.HALLUCINATED and not failed:
-        message = f"{summary(report)} ({score_line(report)})"
-        results.append(_result(_WHOLE_RESPONSE, message, file.location(at)))
+        add(_WHOLE_RESPONSE, f"{summary(report)} ({score_line(report)})", None)
     return results
-
-
-def _result(rule: str, message: str, file: dict[str, Any]) -> dict[str, Any]:
-    level, _ = _RULES[rule]
-    return {
-        "ruleId": rule,
-        "ruleIndex": list(_RULES).index(rule),
-        "kind": "open" if level == "none" else "fail",  # only failures have a level
-        "level": level,
-        # "[words](address)" would be a link under the control of the response.
-        "message": {"text": message.replace("](", "] (")},
-        "locations": [{"physicalLocation": {"artifactLocation": file}}],
-    }
 
 
 def _region(text: str, span: Span) -> dict[str, int]:

@@ -12,11 +12,9 @@ from halldetect.render.passages import ShownClaim, shorten, shown_claims
 from halldetect.render.phrases import (
     STATE_SYMBOL,
     VERDICT_SYMBOL,
-    citation_line,
-    counts_line,
+    detail_lines,
     missing_lines,
     one_line,
-    paper_line,
     summary,
     threshold_text,
     unchecked_lines,
@@ -113,8 +111,7 @@ def _headline(console: Console, report: Report) -> None:
         line.append(f", threshold {threshold_text(report)}", style="dim default not bold")
     console.print(line)
     console.print(f"  {summary(report)}")
-    details = [counts_line(report) if report.claims else "", citation_line(report)]
-    for detail in filter(None, (*details, paper_line(report))):
+    for detail in detail_lines(report):
         console.print(f"  {detail}", style="dim")
 
 

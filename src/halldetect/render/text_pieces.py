@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -15,7 +16,8 @@ from halldetect.report import ClaimReport, Status
 WordMark = tuple[Span, str]
 # The browser lays out the parts of longer texts only when they come near the screen.
 _LONG_TEXT = 30_000
-_PART_CHARACTERS = 3_000
+# A part ends after a line, else after a space, else anywhere.
+_PART = re.compile(r".{750,3000}\n|.{750,3000}\s|.{1,3000}", re.DOTALL)
 
 
 class ClaimMark(NamedTuple):
@@ -55,25 +57,34 @@ def claim_pieces(claim: ClaimReport) -> list[Piece]:
 
 
 def parts(
-    text: str, marks: Iterable[ClaimMark], wrong: Iterable[WordMark] = ()
+    text: str,
+    marks: Iterable[ClaimMark],
+    wrong: Iterable[WordMark] = (),
+    place: Span | None = None,
 ) -> Iterator[list[Piece]]:
-    """Yield a text in pieces, cut where a mark begins or ends; a long text in several lists."""
-    cuts = [0, *_ends(text, _PART_CHARACTERS if len(text) > _LONG_TEXT else len(text))]
-    notes: list[WordMark] = [(Span(0, 0), "")]
+    """Yield a text, or one place of it, in pieces; a long one in several lists.
+
+    It is cut where a mark begins or ends.
+    """
+    place = place or Span(0, len(text))
+    stops = [place.end]
+    if len(place) > _LONG_TEXT:
+        stops = [part.end() for part in _PART.finditer(text, place.start, place.end)]
+    notes: list[WordMark] = [(Span(place.start, place.start), "")]
     for span, note in sorted(wrong, key=lambda mark: (mark[0].start, -mark[0].end)):
-        if notes[-1][0].end <= span.start < span.end <= len(text):
+        if notes[-1][0].end <= span.start < span.end <= place.end:
             notes.append((span, note))
     starts: dict[int, list[ClaimMark]] = {}
     ends: dict[int, list[ClaimMark]] = {}
     for mark in marks:
-        end = min(mark.span.end, len(text))
-        if 0 <= mark.span.start < end:
-            starts.setdefault(mark.span.start, []).append(mark)
+        start, end = max(mark.span.start, place.start), min(mark.span.end, place.end)
+        if start < end:
+            starts.setdefault(start, []).append(mark)
             ends.setdefault(end, []).append(mark)
-    borders = {place for span, _ in notes for place in (span.start, span.end)}
-    edges = iter(pairwise(sorted({*cuts, *starts, *ends, *borders})))
+    borders = {at for span, _ in notes for at in (span.start, span.end)}
+    edges = iter(pairwise(sorted({*stops, *starts, *ends, *borders})))
     open_marks: dict[int, ClaimMark] = {}
-    for stop in cuts[1:]:
+    for stop in stops:
         found: list[Piece] = []
         for start, end in edges:
             for mark in ends.get(start, ()):
@@ -89,15 +100,3 @@ def parts(
             if end == stop:
                 break
         yield found
-
-
-def _ends(text: str, size: int) -> Iterator[int]:
-    """Yield the ends of the parts: after a line, else after a space, else anywhere."""
-    start = 0
-    while len(text) - start > size:
-        end = text.rfind("\n", start, start + size) + 1
-        if end <= start + size // 4:
-            end = text.rfind(" ", start, start + size) + 1
-        start = end if end > start else start + size
-        yield start
-    yield len(text)

@@ -21,14 +21,13 @@ from anyio.to_thread import run_sync
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import ASSERTS_NOTHING, Pair
-from halldetect.preparation import CHECK_FAILED
 from halldetect.stream.guard import complete_sentences, context_of
 from halldetect_serve.context import (
     ServiceContext,
+    check_pairs,
     compact_json,
     store_reports,
     submit,
-    wait_for_reports,
     with_keep_alive,
 )
 from halldetect_serve.error_responses import error_object
@@ -38,11 +37,11 @@ from halldetect_serve.proxy.messages import (
     CheckedChoice,
     RequestContext,
     block_notice,
+    why_rejected,
 )
 from halldetect_serve.proxy.upstream import Chunk, UpstreamClient
 
 _DONE = b"data: [DONE]\n\n"
-_UNSUPPORTED = "it is not backed by the sources"
 
 
 @dataclass(slots=True)
@@ -88,28 +87,23 @@ class GuardedChoice:
 Guards = dict[int, GuardedChoice]
 
 
+@dataclass
 class ProxiedChat:
     """One chat request, until an answer may be shown."""
 
-    def __init__(
-        self,
-        context: ServiceContext,
-        upstream: UpstreamClient,
-        request: ChatRequest,
-        read: RequestContext,
-        request_id: str,
-    ) -> None:
-        self.context = context
-        self.upstream = upstream
-        self.request = request
-        self.read = read
-        self.request_id = request_id
-        self.body = request.upstream_body()
-        self.mode = upstream.settings.action
+    context: ServiceContext
+    upstream: UpstreamClient
+    request: ChatRequest
+    read: RequestContext
+    request_id: str
+
+    def __post_init__(self) -> None:
+        self.body = self.request.upstream_body()
+        self.mode = self.upstream.settings.action
         model = self.body.get("model")
         self.frame = {
-            "id": f"chatcmpl-{request_id}",
-            "object": "chat.completion.chunk" if request.stream else "chat.completion",
+            "id": f"chatcmpl-{self.request_id}",
+            "object": "chat.completion.chunk" if self.request.stream else "chat.completion",
             "created": int(time.time()),
             "model": model if isinstance(model, str) else "",
         }
@@ -236,13 +230,9 @@ class ProxiedChat:
         pair = self.read.pair(context + sentence, judge_from=len(context))
         with submit(self.context, self._unstored, [pair]) as job:
             (finished,) = await job.reports()
-        verdict, reason = finished.overview["verdict"], finished.overview["reason"]
-        if verdict == "hallucinated":
-            return _UNSUPPORTED, True
-        if verdict == "uncheckable" and reason not in ASSERTS_NOTHING:
-            blocked = self.upstream.settings.block_unchecked or reason.startswith(CHECK_FAILED)
-            return (str(reason) if blocked else None), True
-        return None, reason not in ASSERTS_NOTHING
+        if finished.overview["reason"] in ASSERTS_NOTHING:
+            return None, False
+        return why_rejected(finished, self.upstream.settings.block_unchecked), True
 
     async def _repaired_sentence(self, shown: str, sentence: str) -> str | None:
         """Return a repair of a sentence that is supported after the text before it, or None."""
@@ -278,15 +268,14 @@ class ProxiedChat:
         pairs = await run_sync(
             lambda: [self.read.pair(*choice.to_judge()) for choice in choices.values()]
         )
-        with submit(self.context, options, pairs) as job:
-            reports = await wait_for_reports(self.context, job)
+        reports = await check_pairs(self.context, options, pairs)
         stored = await store_reports(self.context, options, reports, self.request_id)
         # In a thread, as every reading of a report: it has the sources.
         made = zip(choices, choices.values(), reports, stored, strict=True)
         return await run_sync(lambda: [CheckedChoice.of(*parts) for parts in made])
 
     def _rejects(self, item: CheckedChoice) -> bool:
-        return item.is_rejected(block_unchecked=self.upstream.settings.block_unchecked)
+        return item.is_rejected(self.upstream.settings.block_unchecked)
 
     async def _repair(self, checked: list[CheckedChoice]) -> list[CheckedChoice]:
         """Repair the rejected choices in that mode; tool calls cannot be reassembled."""

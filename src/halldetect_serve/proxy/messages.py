@@ -134,15 +134,13 @@ class CheckedChoice:
         """The verdict of the report."""
         return str(self.report.overview["verdict"])
 
-    def is_rejected(self, *, block_unchecked: bool) -> bool:
+    def is_rejected(self, block_unchecked: bool) -> bool:
         """Return True if the operator blocks such an answer, or the check failed."""
-        reason = self.report.overview["reason"] or ""
         # A choice without text, such as a call without arguments, has nothing to block.
-        if self.verdict == "uncheckable" and block_unchecked and self.checked:
+        if why_rejected(self.report, block_unchecked and bool(self.checked)) is not None:
             return True
-        if self.verdict == "uncheckable" and reason not in ASSERTS_NOTHING:
-            return reason.startswith(CHECK_FAILED)
-        return self.verdict == "hallucinated" or self.has_unjudged_call
+        judged = self.verdict != "uncheckable" or self.report.overview["reason"] in ASSERTS_NOTHING
+        return judged and self.has_unjudged_call
 
     def annotation(self, action: str) -> dict[str, Any]:
         """Return the entry of this choice in the field `halldetect` of the answer."""
@@ -179,6 +177,15 @@ def _claim_annotation(claim: ClaimReport, report: Report, passages: Passages) ->
         passage = {"text": text, "document": claim.proof.document, "span": plain(span)}
     names = ("text", "span", "status", "support", "reason", "wrong")
     return {**{name: fields[name] for name in names if name in fields}, "passage": passage}
+
+
+def why_rejected(report: FinishedReport, block_unchecked: bool) -> str | None:
+    """Return why the operator blocks such a text, or why the check failed; else None."""
+    verdict, reason = report.overview["verdict"], str(report.overview["reason"])
+    if verdict == "hallucinated":
+        return "it is not backed by the sources"
+    blocked = block_unchecked or reason.startswith(CHECK_FAILED)
+    return reason if verdict == "uncheckable" and blocked else None
 
 
 def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:

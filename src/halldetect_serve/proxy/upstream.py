@@ -76,13 +76,10 @@ class UpstreamClient:
         return [_model(item) for item in fields]
 
     def _post(self, body: dict[str, Any]) -> httpx.Request:
+        # Escaped, because a lone surrogate cannot be written as UTF-8.
+        text, kind = json.dumps(body), {"Content-Type": "application/json"}
         url = self.settings.endpoint("chat/completions")
-        try:
-            return self._client.build_request("POST", url, json=body)
-        except ValueError:
-            name = next(name for name, value in body.items() if not _is_json(value))
-            message = f"{name}: a number is not finite"
-            raise service_error("invalid_request", message) from None
+        return self._client.build_request("POST", url, content=text, headers=kind)
 
     async def _chunks(self, response: httpx.Response) -> AsyncIterator[Chunk]:
         rest = b""
@@ -146,13 +143,6 @@ def _decode(text: bytes) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise service_error("upstream_error", "the upstream did not send a JSON object")
     return answer
-
-
-def _is_json(value: Any) -> bool:
-    try:
-        return bool(json.dumps(value, allow_nan=False))
-    except ValueError:
-        return False
 
 
 def _model(item: dict[str, Any]) -> dict[str, Any]:

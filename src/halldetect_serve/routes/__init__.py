@@ -1,4 +1,4 @@
-"""The routes of the service. JSON bodies must not repeat a key within an object.
+"""The routes of the service. JSON bodies have finite numbers and no key twice in an object.
 
 Programs differ in which value of a repeated key they use, so the check and the reader could see
 different texts.
@@ -7,6 +7,7 @@ different texts.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -21,7 +22,7 @@ MAX_KEYS = 30_000
 
 
 class _StrictRequest(Request):
-    """A request whose JSON must not repeat a key."""
+    """A request whose body is strict JSON."""
 
     async def json(self) -> Any:
         # In a thread: a body may be megabytes of JSON.
@@ -51,4 +52,13 @@ def _parse(body: bytes) -> Any:
             raise ValueError("too many keys")
         return unique_keys(pairs)
 
-    return json.loads(body, object_pairs_hook=read_object)
+    return json.loads(
+        body, object_pairs_hook=read_object, parse_float=_finite, parse_constant=_finite
+    )
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is not finite")
+    return number

@@ -27,7 +27,6 @@ from halldetect_serve.routes import StrictJsonRoute
 from halldetect_serve.schemas import (
     BatchRequest,
     BatchResult,
-    CheckOptions,
     CheckRequest,
     CheckResult,
     CompareRequest,
@@ -47,18 +46,11 @@ _FILE_BODY = {
 }
 
 
-async def _reports(
-    body: CheckOptions, pairs: list[Pair], request: Request, context: ServiceContext
-) -> list[FinishedReport]:
-    """Check the pairs and count the reports, unless the client disconnects."""
-    with submit(context, body, pairs) as job:
-        return await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
-
-
 @router.post("/v1/check", response_model=CheckResult)
 async def check(body: CheckRequest, request: Request, context: Context) -> Response:
     """Check one response against its source."""
-    (report,) = await _reports(body, [body.pair()], request, context)
+    work = parts.check_pairs(context, body, [body.pair()])
+    (report,) = await parts.cancel_on_disconnect(request, work)
     result = await _check_result(context, body, report, request_id(request))
     return Response(result, media_type=_JSON)
 
@@ -69,7 +61,8 @@ async def check_batch(body: BatchRequest, request: Request, context: Context) ->
     limit = context.settings.limits.max_items
     if len(body.items) > limit:
         raise service_error("invalid_request", f"items: at most {limit}, not {len(body.items)}")
-    reports = await _reports(body, [item.pair() for item in body.items], request, context)
+    work = parts.check_pairs(context, body, [item.pair() for item in body.items])
+    reports = await parts.cancel_on_disconnect(request, work)
     stored = await parts.store_reports(context, body, reports, request_id(request))
     results = ",".join(map(_with_report, reports, stored))
     text = f'{{"request_id":{json.dumps(request_id(request))},"results":[{results}]}}'
@@ -188,7 +181,8 @@ async def compare_responses(body: CompareRequest, request: Request, context: Con
     """Check two responses and say which claims differ and which the source supports."""
     source = body.model_dump()["source"]
     pairs = [Pair(source, text, body.question) for text in (body.a, body.b)]
-    finished = await _reports(body, pairs, request, context)
+    work = parts.check_pairs(context, body, pairs)
+    finished = await parts.cancel_on_disconnect(request, work)
     compared = await run_sync(rendering.compared, [report.json for report in finished])
     return {"request_id": request_id(request), **compared}
 

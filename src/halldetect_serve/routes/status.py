@@ -20,10 +20,6 @@ from starlette.exceptions import HTTPException
 from halldetect import __version__
 from halldetect.cli import demo
 from halldetect.errors import ServiceError
-from halldetect.render.comparison_views import COMPARISON_STYLE
-from halldetect.render.html import SCRIPT, VIEW_STYLES
-from halldetect.render.html_page import asset
-from halldetect.render.repair_views import REPAIR_STYLE
 from halldetect.verification.presets import describe_verifier
 from halldetect_serve.access import SCOPES, AccessToken
 from halldetect_serve.context import METRICS_TYPE, Context, token_name
@@ -37,7 +33,8 @@ page_router = APIRouter(include_in_schema=False)
 
 INDEX = "index.html"
 EXAMPLE = "example.json"
-FILES = ("app.css", "app.js", "api.js", "check_form.js", "history.js", "icon.svg", "views.js")
+# The report view is shared with HTML reports.
+_FOLDERS = ("halldetect_serve", "page"), ("halldetect.render", "assets")
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -135,15 +132,11 @@ def static(request: Request, name: str) -> Response:
 
 @cache
 def static_files() -> dict[str, bytes]:
-    """Return the files of the page by name; the report view is shared with HTML reports."""
-    folder = resources.files("halldetect_serve") / "page"
-    texts = {name: (folder / name).read_text(encoding="utf-8") for name in (INDEX, *FILES)}
-    shared = (*VIEW_STYLES, COMPARISON_STYLE, REPAIR_STYLE, SCRIPT)
-    texts |= {name: asset(name) for name in shared}
-    texts[EXAMPLE] = json.dumps(
-        {"source": [demo.SOURCE], "response": demo.RESPONSE, "question": demo.QUESTION}
-    )
-    return {name: text.encode() for name, text in texts.items()}
+    """Return the files of the page by name."""
+    folders = [resources.files(package) / name for package, name in _FOLDERS]
+    files = {file.name: file.read_bytes() for folder in folders for file in folder.iterdir()}
+    example = {"source": [demo.SOURCE], "response": demo.RESPONSE, "question": demo.QUESTION}
+    return {**files, EXAMPLE: json.dumps(example).encode()}
 
 
 def _file_response(request: Request, name: str) -> Response:

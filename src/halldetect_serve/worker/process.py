@@ -55,10 +55,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A job for the worker: pairs of one or several requests."""
+    """A job for the worker, of one or several requests; `phases` says when each phase began."""
 
     id: int
     job: Job
+    phases: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +137,6 @@ def run_worker(
     worker.run(on_end=lambda: os._exit(0))
 
 
-@dataclass(slots=True)
-class _RunningBatch:
-    """A batch that is being checked, and when each phase began."""
-
-    batch: Batch
-    phases: dict[str, float] = field(default_factory=dict)
-
-
 class CheckWorker:
     """Checks batches from the connection; `interrupt` makes the main thread call on_interrupt."""
 
@@ -160,7 +153,7 @@ class CheckWorker:
         self._pool = pool_factory(settings, self._on_progress)
         self._inbox: SimpleQueue[Batch | None] = SimpleQueue()
         self._abandoned: set[int] = set()
-        self._running: list[_RunningBatch] = []  # the last one runs, the others wait for it
+        self._running: list[Batch] = []  # the last one runs, the others wait for it
         self._last_progress: tuple[str, int, int] | None = None
         self._last_progress_at = 0.0
 
@@ -198,13 +191,13 @@ class CheckWorker:
 
     def on_interrupt(self, *_: object) -> None:
         """Raise BatchAbandoned in the main thread if nobody waits for the running batch."""
-        if self._running and self._running[-1].batch.id in self._abandoned:
+        if self._running and self._running[-1].id in self._abandoned:
             if self._interruptible:
                 raise BatchAbandoned
             self._interrupt_later()
 
     def _check(self, batch: Batch) -> None:
-        self._running.append(_RunningBatch(batch))
+        self._running.append(batch)
         reports, error = None, None
         try:
             try:
@@ -242,7 +235,7 @@ class CheckWorker:
                 self._inbox.put(None)
                 raise BatchAbandoned
             self._check(message)
-        if running.batch.id in self._abandoned:
+        if running.id in self._abandoned:
             raise BatchAbandoned
 
     def _on_progress(self, phase: str, done: int, of: int) -> None:
@@ -269,7 +262,7 @@ class CheckWorker:
         self._last_progress, self._last_progress_at = (phase, done, of), now
         event = {"event": "progress", "phase": phase, "done": done, "of": of}
         event["seconds_left"] = None if left is None else round(left, 1)
-        self._connection.send(BatchEvent(running.batch.id, None, event))
+        self._connection.send(BatchEvent(running.id, None, event))
 
     def _on_event(self, event: Event) -> None:
         message: dict[str, Any]
@@ -279,7 +272,7 @@ class CheckWorker:
         else:
             message = {"event": "verdict", "place": event.index, "claim": plain(event.claim)}
         self._interruptible = False
-        self._connection.send(BatchEvent(self._running[-1].batch.id, event.pair, message))
+        self._connection.send(BatchEvent(self._running[-1].id, event.pair, message))
         self._interruptible = True
 
 
