@@ -152,6 +152,21 @@ def test_words_of_the_user_are_given_and_those_of_the_assistant_are_not() -> Non
     assert not any("tower" in text for text in report.documents)
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("My cat is grey.", "Your cat is grey."),
+        ("I'm ill and my son was with me.", "You are ill and your son was with you."),
+        ("So I was late, and our bus left.", "So you were late, and your bus left."),
+        ("The US team has I.O.U. notes.", "The US team has I.O.U. notes."),
+    ],
+)
+def test_user_is_read_in_the_second_person(text: str, read: str) -> None:
+    assert rules.readdressed(text) == read
+    report = last(user(text), said(read))
+    assert report.documents == (text,)
+
+
 def test_question_of_the_user_is_not_a_statement() -> None:
     report = last(user("Is the big museum open on Sunday?"), said("The big museum is open Sunday."))
     claim = only(report)

@@ -20,7 +20,7 @@ from halldetect.agents import rules
 from halldetect.agents.messages import Call, Message, read_messages
 from halldetect.errors import InputError
 from halldetect.inputs import ASSERTS_NOTHING, NOTHING_ASSERTED, Pair, Source, clean_pair
-from halldetect.preparation import Prepared
+from halldetect.preparation import Findings
 from halldetect.reading.assertions import no_assertion
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document, Span, UncheckedPart
@@ -266,7 +266,7 @@ def tool_results(messages: object) -> list[str]:
 # Around the verifier
 
 
-def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
+def prepare_turn(turn: Turn, prepared: Findings) -> Findings:
     """Return the prepared pair of a turn without intentions, courtesies and tool calls."""
     if prepared.problem not in (None, *ASSERTS_NOTHING):
         return prepared
@@ -318,7 +318,7 @@ def _as_given(document: Document, corrections: Sequence[Sequence[str]]) -> Docum
         if no_assertion(text) is None:
             for old, new in corrections:
                 text = new.join(re.split(rf"(?<!\w){re.escape(old)}(?!\w)", text))
-            kept[span] = text
+            kept[span] = rules.readdressed(text)
     return Document(document.text, tuple(kept), readings=tuple(kept.values()))
 
 

@@ -289,6 +289,25 @@ def _replaced_fact(new: Fact, sentence: str, earlier: Sequence[str]) -> str | No
     return None
 
 
+# The words of the user, as the assistant repeats them
+
+_SPEAKER = {
+    "i am": "you are", "i'm": "you are", "i was": "you were", "i": "you", "me": "you",
+    "my": "your", "mine": "yours", "we": "you", "us": "you", "our": "your", "ours": "yours",
+}  # fmt: skip
+_FIRST_PERSON = re.compile(rf"\b(?:{'|'.join(_SPEAKER)})\b(?!['’.]\w)", re.IGNORECASE)
+
+
+def readdressed(text: str) -> str:
+    """Return a sentence of the user in the second person: "My cat" is "Your cat"."""
+
+    def other(match: re.Match[str]) -> str:
+        said = match[0] if match[0] == "US" else _SPEAKER[match[0].lower()]
+        return said[:1].upper() + said[1:] if match.start() == 0 else said
+
+    return _FIRST_PERSON.sub(other, text.replace("’", "'"))
+
+
 # Sentences that are not statements of fact
 
 _INTENTION = re.compile(
