@@ -122,8 +122,9 @@ class Detector:
         """
         recorded = report.provenance
         config = Configuration.from_dict(recorded.configuration)
-        objects: dict[str, Any] = {"verifier": verifier, "knowledge": knowledge}
-        objects["extractor"] = extractor
+        objects: dict[str, Any] = {
+            "verifier": verifier, "knowledge": knowledge, "extractor": extractor
+        }  # fmt: skip
         for role, given in objects.items():
             name = getattr(config, role) or ""
             if given is None and name.startswith(_OBJECT):
@@ -136,8 +137,8 @@ class Detector:
         if recorded.extractor:
             require_same_model("extractor", recorded.extractor, detector.extractor.description)
         if recorded.verifier:
-            is_large = recorded.verifier.get("name") == LARGE and not config.paper
-            used = (is_large and detector.models.second) or detector
+            is_large = recorded.verifier.get("name") == LARGE
+            used = (is_large and detector.models.second) or detector.models
             require_same_model("verifier", recorded.verifier, used.verifier.description)
         return detector
 
@@ -182,8 +183,7 @@ class Detector:
     @property
     def threshold(self) -> float:
         """Return the threshold as a number; that of an operating point is the verifier's."""
-        given = self.configuration.threshold
-        return given if isinstance(given, float) else self.models.threshold
+        return self.models.threshold
 
     @property
     def extractor(self) -> Extractor:
@@ -289,8 +289,8 @@ class Detector:
         """Judge the statements about each source, without a response; each is one claim."""
         models, todo = self.models, []
         for at, (source, statements) in enumerate(items):
-            pair = clean_pair(Pair(source, "\n".join(statements)))
             said = [clean_pair(Pair("", text)).response for text in statements]
+            pair = clean_pair(Pair(source, "\n".join(said)))
             claims = tuple(Claim(text, None, "judged without a response") for text in said)
             item = refuse(Findings(pair, at, claims=claims), self.configuration)
             todo.append(prepare(item, models.languages, models.knowledge))

@@ -26,7 +26,7 @@ from halldetect.inputs import (
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieve
 from halldetect.reading.answers import ANSWER_TO
-from halldetect.reading.citations import cited_documents, is_kind_of_source, mentions
+from halldetect.reading.citations import cited_documents
 from halldetect.reading.claims import Claim, read_claims, unchecked_parts
 from halldetect.reading.document import Document, UncheckedPart
 from halldetect.reading.languages import ENGLISH, detect, detect_all
@@ -107,19 +107,12 @@ class Findings:
         return self.reports[at].read_as or self.claims[at].text
 
     def cited(self, at: int) -> list[tuple[str, int | None]]:
-        """Return the label and index of each document that a claim cites.
-
-        A named source outside the documents may be one that a document mentions; that does not
-        count as a citation.
-        """
+        """Return the label and index of each document that a claim cites."""
         names, count = self.pair.document_names, len(self.documents)
         return [
-            (label, document)
+            found
             for cited in self.claims[at].citations
-            for label, document in cited_documents(cited, names, count)
-            if document is not None
-            or not is_kind_of_source(label)
-            or not any(mentions(one.text, label) for one in self.documents)
+            for found in cited_documents(cited, names, count)
         ]
 
     def known_support(self, at: int, document: int) -> bool:
