@@ -192,6 +192,17 @@ class Detector:
             raise ConfigurationError("only the paper's method has an extractor")
         return self.models.extractor
 
+    def sharing(self, configuration: Configuration) -> Detector:
+        """Return a detector with other options that shares index and extractor."""
+        models, made = self.models, self._loader
+        other = Detector(
+            knowledge=models.knowledge, config=configuration, calibration=made.calibration,
+            extractor=models.extractor, rules=made.rules, notice=made.notice,
+            progress=self._progress,
+        )  # fmt: skip
+        other.configuration = configuration  # with the names of index and extractor
+        return other
+
     def description(self) -> dict[str, Any]:
         """Return everything besides the texts that reports depend on; loads the models."""
         return {"configuration": self.configuration.to_dict(), **self.models.description()}

@@ -109,24 +109,14 @@ class ModelDetectorPool:
         """Load the default models, and open the index if one is configured."""
         self._default = Detector(config=self._configuration, progress=self._progress)
         self._default.description()
-        self._with_options = lru_cache(MAX_DETECTORS)(self._create)
+        # A request chooses only a verifier, which the process shares; the other large parts come
+        # from the default detector.
+        self._sharing = lru_cache(MAX_DETECTORS)(self._default.sharing)
 
     def get(self, configuration: Configuration) -> Detector:
         """Return the detector with that configuration."""
         is_default = configuration == self._configuration
-        return self._default if is_default else self._with_options(configuration)
-
-    def _create(self, configuration: Configuration) -> Detector:
-        # A request chooses a verifier, which the process shares; index and extractor are shared.
-        models = self._default.models
-        detector = Detector(
-            config=configuration,
-            knowledge=models.knowledge,
-            extractor=models.extractor,
-            progress=self._progress,
-        )
-        detector.configuration = configuration  # with the names of index and extractor
-        return detector
+        return self._default if is_default else self._sharing(configuration)
 
 
 # Builds the pool inside the worker process; the second argument receives the progress of checks.
