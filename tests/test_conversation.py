@@ -185,6 +185,8 @@ def test_question_of_the_user_is_not_a_statement() -> None:
         ("quantity", 2, "two boxes", True),
         ("date", "2026-05-04", "on 4 May", True),
         ("date", "2026-05-04", "on 5 May", False),
+        ("date", "2026-05-04", "on 5/4", True),
+        ("date", "2026-05-04", "on 04.05.", True),
         ("date", "2026-05-04", "tomorrow", True),
         ("email", "lou@petrel.example", "mail lou@petrel.example", True),
         ("file_path", "/home/me/app/io.py", "README.md io.py", True),

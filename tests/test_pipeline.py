@@ -10,12 +10,11 @@ import pytest
 
 from halldetect import Detector, Pair, Report, Status, Verdict
 from halldetect.errors import ConfigurationError
-from halldetect.explanation.explain import Findings
 from halldetect.inputs import NOTHING_ASSERTED, clean_pair
 from halldetect.knowledge.passages import Passage
 from halldetect.knowledge.retrieval import NOTHING_FOUND, mark_not_found, retrieve
-from halldetect.pipeline import _timed
-from halldetect.preparation import NOT_SEARCHED, clean
+from halldetect.pipeline import _together
+from halldetect.preparation import NOT_SEARCHED, Findings, clean
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Event
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
@@ -208,10 +207,16 @@ def test_check_can_be_stopped_in_every_phase(phase: str) -> None:
 
 def test_seconds_are_split_by_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     def seconds(answers: list[list[tuple[str, Judgement]]]) -> list[float]:
-        found = [Findings(clean_pair(Pair(SOURCE, "x"))) for _ in answers]
+        items = [Findings(clean_pair(Pair(SOURCE, "x"))) for _ in answers]
+        clock = iter([1.0, 9.0])
+
+        def step(items: list[Findings]) -> list[Findings]:
+            return [item.adding((), new) for item, new in zip(items, answers, strict=True)]
+
         with monkeypatch.context() as patched:
-            patched.setattr("halldetect.pipeline.perf_counter", lambda: 9.0)
-            return [item.seconds["verify"] for item in _timed("verify", 1.0, found, answers)]
+            patched.setattr("halldetect.pipeline.perf_counter", lambda: next(clock))
+            found = _together("verify", "failed", step, items)
+        return [item.seconds["verify"] for item in found]
 
     answers = [[("x", Judgement(tokens=count))] for count in (30, 10, 0)]
     assert seconds(answers) == [6.0, 2.0, 0.0]
@@ -378,27 +383,33 @@ def test_failing_search_is_a_reason() -> None:
 # Parts of a response
 
 
+def part(source: str, response: str, start: int, **options: Any) -> Report:
+    return detector(**options).check_many([Pair(source, response, judge_from=start)])[0]
+
+
 def test_part_is_judged_with_what_stands_before_it() -> None:
     response = "Whales live nearby. Anna Holm was born in Rome. She left Rome in 1990."
     source = "Anna Holm was born in Rome. Anna Holm left Rome in 1990."
     start = response.index("She")
-    (claim,) = detector().check_part(source, response, start).claims
+    (claim,) = part(source, response, start).claims
     assert claim.span == Span(start, len(response))
-    assert len(detector().check_part(source, response, start - 2).claims) == 2
-    nothing = detector().check_part(source, response, len(response))
+    assert len(part(source, response, start - 2).claims) == 2
+    nothing = part(source, response, len(response))
     assert (nothing.reason, nothing.claims) == (NOTHING_ASSERTED, ())
-    assert detector().check_part(source, "", 0).reason == "the response is empty"
+    assert part(source, "", 0).reason == "the response is empty"
 
 
 def test_claims_that_are_kept_keep_their_marks() -> None:
     response = "Whales sing. Tolls were dropped in 1990. Bears dance."
-    report = detector(knowledge=Notes()).check_part("", response, 13)
+    report = part("", response, 13, knowledge=Notes())
     assert [claim.reason for claim in report.claims] == [None, NOTHING_FOUND]
 
 
 def test_paper_checks_no_parts() -> None:
     with pytest.raises(ConfigurationError, match="a part of a response needs every sentence"):
-        Detector.paper(SentenceExtractor(), OverlapVerifier()).check_part(SOURCE, "It is long.", 3)
+        Detector.paper(SentenceExtractor(), OverlapVerifier()).check_many(
+            [Pair(SOURCE, "It is long.", judge_from=3)]
+        )
 
 
 # Statements without a response

@@ -9,7 +9,7 @@ import pytest
 from halldetect import Detector, Pair, Verdict
 from halldetect.config import Configuration
 from halldetect.inputs import ABSTAINED, NOTHING_ASSERTED, CleanPair, clean_pair
-from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
+from halldetect.preparation import Findings, clean, keep_claims_from, prepare, refuse
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
 from tests.support.fakes import OverlapVerifier
@@ -32,8 +32,8 @@ class EnglishVerifier(OverlapVerifier):
         return {**super().description, "languages": ["en"]}
 
 
-def prepared(source: Any, response: str) -> Prepared:
-    return prepare(Prepared(clean_pair(Pair(source, response))), ("en",), None)
+def prepared(source: Any, response: str) -> Findings:
+    return prepare(Findings(clean_pair(Pair(source, response))), ("en",), None)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_english_verifier_refuses_other_languages(source: Any, response: str, te
     assert why in (claim.reason or "")
 
 
-def of_languages(source: Any, response: str) -> Prepared:
-    return prepare(Prepared(clean_pair(Pair(source, response))), ("en", "de"), None)
+def of_languages(source: Any, response: str) -> Findings:
+    return prepare(Findings(clean_pair(Pair(source, response))), ("en", "de"), None)
 
 
 def test_verifier_of_some_languages_refuses_the_others() -> None:
@@ -131,7 +131,7 @@ def test_claim_in_another_language_is_a_problem_of_its_own() -> None:
     assert [claim.problem for claim in claims[-3:]] == [None, None, why]
     assert of_languages([SOURCE, FRENCH], response).claims[-1].problem is None, "a copy"
     (*_, german, french) = prepare(
-        Prepared(clean_pair(Pair(SOURCE, response))), ("en",), None
+        Findings(clean_pair(Pair(SOURCE, response))), ("en",), None
     ).claims
     assert (german.language, french.language) == ("", "")
     assert (german.problem or "").startswith("it is not in English, the only language")
@@ -146,7 +146,7 @@ def test_claim_in_another_language_is_a_problem_of_its_own() -> None:
 )
 def test_copied_answer_is_judged_without_its_question(response: str, text: str) -> None:
     pair = Pair("Open daily. Closed on most Mondays.", response, "When?")
-    (claim,) = prepare(Prepared(clean_pair(pair)), ("en",), None).claims
+    (claim,) = prepare(Findings(clean_pair(pair)), ("en",), None).claims
     assert (claim.text, claim.span) == (text, Span(0, len(response)))
 
 
@@ -177,16 +177,16 @@ def test_response_without_claims_has_a_reason(response: str, problem: str | None
 def test_claims_before_a_place_are_dropped() -> None:
     spans = (Span(0, 5), Span(6, 10), None, Span(11, 20))
     claims = tuple(Claim(f"Claim {at}.", span) for at, span in enumerate(spans))
-    item = Prepared(CleanPair((SOURCE,), "", None), claims=claims, not_found=frozenset({0, 3}))
+    item = Findings(CleanPair((SOURCE,), "", None), claims=claims, not_found=frozenset({0, 3}))
     kept = keep_claims_from(item, 10)
     assert (kept.claims, kept.not_found, kept.problem) == (claims[2:], {1}, None)
     assert keep_claims_from(item, 9).claims == claims[1:]
-    bare = keep_claims_from(Prepared(item.pair, claims=claims[:2]), 10)
+    bare = keep_claims_from(Findings(item.pair, claims=claims[:2]), 10)
     assert (bare.claims, bare.problem) == ((), NOTHING_ASSERTED)
 
 
 def test_time_of_a_phase_adds_up() -> None:
-    item = Prepared(CleanPair((), "", None), seconds={"read": 1.0, "retrieve": 2.0})
+    item = Findings(CleanPair((), "", None), seconds={"read": 1.0, "retrieve": 2.0})
     assert item.spending("read", 0.5).seconds == {"read": 1.5, "retrieve": 2.0}
     assert item.spending("verify", 0.5).seconds == {"read": 1.0, "retrieve": 2.0, "verify": 0.5}
     assert 0.0 <= prepared(SOURCE, "It is long.").seconds["read"] < 60.0

@@ -23,14 +23,14 @@ from halldetect.findings.wrong_words import find_words
 from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model
-from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
+from halldetect.preparation import Findings, clean, keep_claims_from, prepare, refuse
 from halldetect.protocols import Extractor, Observe, Progress, Rule, Verifier
+from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Report
-from halldetect.scoring import Calibration, threshold_value
+from halldetect.scoring import Calibration, threshold_value, uncheckable
 from halldetect.verification.presets import CASCADE, LARGE, check_verifier_name
 
 if TYPE_CHECKING:
-    from halldetect.paper.method import PaperModels
     from halldetect.repair.outcome import Repair
     from halldetect.stream.guard import StreamGuard
 
@@ -85,11 +85,11 @@ class Detector:
             extractor=None if self._extractor is None else _name(self._extractor),
         )
         index = None if isinstance(knowledge, (str, Path)) else knowledge
-        self._loader = Loader(self.configuration, used, index, calibration, notice, progress)
-        self._rules = tuple(rules)
+        self._loader = Loader(
+            self.configuration, used, index, calibration, notice, progress, tuple(rules)
+        )
         self._progress = progress
         self._models: Models | None = None
-        self._paper: PaperModels | None = None
         self._lock = RLock()
 
     @classmethod
@@ -102,9 +102,8 @@ class Detector:
         **options: Unpack[Settings],
     ) -> Detector:
         """Return a detector with the method and models of the paper; arguments as in `Detector`."""
-        config = Configuration.for_paper(**options)
-        if verifier is not None:
-            config = config.replaced(fallback=options.get("fallback"))
+        named = None if verifier is None else _name(verifier)
+        config = Configuration.for_paper(verifier=named, **options)
         return cls(verifier, extractor=extractor, config=config, notice=notice)
 
     @classmethod
@@ -123,8 +122,9 @@ class Detector:
         """
         recorded = report.provenance
         config = Configuration.from_dict(recorded.configuration)
-        objects: dict[str, Any] = {"verifier": verifier, "knowledge": knowledge}
-        objects["extractor"] = extractor
+        objects: dict[str, Any] = {
+            "verifier": verifier, "knowledge": knowledge, "extractor": extractor
+        }  # fmt: skip
         for role, given in objects.items():
             name = getattr(config, role) or ""
             if given is None and name.startswith(_OBJECT):
@@ -137,8 +137,8 @@ class Detector:
         if recorded.extractor:
             require_same_model("extractor", recorded.extractor, detector.extractor.description)
         if recorded.verifier:
-            is_large = recorded.verifier.get("name") == LARGE and not config.paper
-            used = (is_large and detector.models.second) or detector
+            is_large = recorded.verifier.get("name") == LARGE
+            used = (is_large and detector.models.second) or detector.models
             require_same_model("verifier", recorded.verifier, used.verifier.description)
         return detector
 
@@ -147,13 +147,33 @@ class Detector:
         """Return the models, loaded on first use."""
         with self._lock:
             if self._models is None:
-                self._models = replace(self._loader.load(), rules=self._rules)
+                paper = self.configuration.paper
+                self._models = self._loader.load(self._load_extractor() if paper else None)
             return self._models
+
+    def _load_extractor(self) -> Extractor:
+        from halldetect.paper.extractors import load_extractor
+
+        def fetched(done: int, total: int | None, _: str) -> None:
+            if self._progress is not None and total:
+                self._progress("fetch", done, total)
+
+        if self._extractor is None:
+            raise ConfigurationError("the paper's method needs an extractor")
+        if not isinstance(self._extractor, str):
+            return self._extractor
+        return load_extractor(
+            self._extractor,
+            threads=self.configuration.threads,
+            seed=self.configuration.seed,
+            notice=self._loader.notice,
+            progress=fetched,
+        )
 
     @property
     def verifier(self) -> Verifier:
         """Return the verifier, loaded on first use."""
-        return self.paper_models.verifier if self.configuration.paper else self.models.verifier
+        return self.models.verifier
 
     @property
     def calibration(self) -> Calibration:
@@ -163,40 +183,29 @@ class Detector:
     @property
     def threshold(self) -> float:
         """Return the threshold as a number; that of an operating point is the verifier's."""
-        given = self.configuration.threshold
-        return given if isinstance(given, float) else self.models.threshold
+        return self.models.threshold
 
     @property
     def extractor(self) -> Extractor:
         """Return the extractor of the paper's method."""
-        return self.paper_models.extractor
-
-    @property
-    def paper_models(self) -> PaperModels:
-        """Return the models of the paper's method, loaded on first use."""
-        with self._lock:
-            if self._paper is None:
-                self._paper = self._loader.load_paper(self._extractor)
-            return self._paper
+        if self.models.extractor is None:
+            raise ConfigurationError("only the paper's method has an extractor")
+        return self.models.extractor
 
     def sharing(self, configuration: Configuration) -> Detector:
         """Return a detector with other options that shares index and extractor."""
-        other = copy(self)
-        other.configuration = configuration
-        other._loader = replace(
-            self._loader,
-            configuration=configuration,
-            verifier=configuration.verifier,
-            knowledge=None if configuration.paper else self.models.knowledge,
-        )
-        other._extractor = self.extractor if configuration.paper else None
-        other._models, other._paper = None, None
+        models, made = self.models, self._loader
+        other = Detector(
+            knowledge=models.knowledge, config=configuration, calibration=made.calibration,
+            extractor=models.extractor, rules=made.rules, notice=made.notice,
+            progress=self._progress,
+        )  # fmt: skip
+        other.configuration = configuration  # with the names of index and extractor
         return other
 
     def description(self) -> dict[str, Any]:
         """Return everything besides the texts that reports depend on; loads the models."""
-        loaded = self.paper_models if self.configuration.paper else self.models
-        return {"configuration": self.configuration.to_dict(), **loaded.description()}
+        return {"configuration": self.configuration.to_dict(), **self.models.description()}
 
     def check(
         self,
@@ -225,12 +234,6 @@ class Detector:
         if threshold is None:
             return report
         return report.rethreshold(threshold_value(threshold, self.verifier.description))
-
-    def check_part(
-        self, source: Source, response: str, start: int, *, question: str | None = None
-    ) -> Report:
-        """Check a response from `start` on; the text before it only resolves references."""
-        return self.check_many([Pair(source, response, question, judge_from=start)])[0]
 
     def check_many(
         self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
@@ -295,11 +298,19 @@ class Detector:
 
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
         """Judge the statements about each source, without a response; each is one claim."""
-        cleaned = []
-        for source, claims in items:
-            said = [clean_pair(Pair("", claim)).response for claim in claims]
-            cleaned.append((clean_pair(Pair(source, "\n".join(said))), said))
-        return pipeline.judge_statements(cleaned, self.configuration, self.models)
+        models, todo = self.models, []
+        for at, (source, statements) in enumerate(items):
+            said = [clean_pair(Pair("", text)).response for text in statements]
+            pair = clean_pair(Pair(source, "\n".join(said)))
+            claims = tuple(Claim(text, None, "judged without a response") for text in said)
+            item = refuse(Findings(pair, at, claims=claims), self.configuration)
+            todo.append(prepare(item, models.languages, models.knowledge))
+        reports = pipeline.finish(todo, self.configuration, models)
+        return [
+            list(report.claims)
+            or [uncheckable(claim, report.reason or "") for claim in item.claims]
+            for item, report in zip(todo, reports, strict=True)
+        ]
 
     def repair(
         self,
@@ -339,7 +350,7 @@ class Detector:
         from halldetect.stream.guard import StreamGuard
 
         self._refuse_paper("a stream")
-        return StreamGuard(self.check_part, self.repair, source, on_failure, question)
+        return StreamGuard(self.check_many, self.repair, source, on_failure, question)
 
     def _refuse_paper(self, what: str) -> None:
         if self.configuration.paper:
@@ -347,7 +358,7 @@ class Detector:
                 f"{what} needs every sentence judged, which the paper's method does not do"
             )
 
-    def _prepare(self, items: Sequence[Prepared]) -> list[Prepared]:
+    def _prepare(self, items: Sequence[Findings]) -> list[Findings]:
         """Refuse or read pairs; load the models if any pair is left."""
         if any(item.pair.judge_from for item in items):
             self._refuse_paper("a part of a response")
@@ -359,14 +370,14 @@ class Detector:
         return [keep_claims_from(item, item.pair.judge_from) for item in read]
 
     def _finish(
-        self, prepared: Sequence[Prepared], *, observe: Observe | None = None
+        self, prepared: Sequence[Findings], *, observe: Observe | None = None
     ) -> list[Report]:
         """Return the reports of pairs that `_prepare` has returned."""
         needed = any(item.problem is None for item in prepared)
         if self.configuration.paper:
             from halldetect.paper.method import check
 
-            models = self.paper_models if needed else None
+            models = self.models if needed else None
             return [
                 check(item, self.configuration, models, self._progress, observe)
                 for item in prepared

@@ -6,19 +6,16 @@ from collections.abc import Callable, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halldetect.config import Configuration
-from halldetect.errors import CheckError, ConfigurationError, ModelError
+from halldetect.errors import CheckError, ModelError
 from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Progress, Rule, Verifier
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
 from halldetect.verification.devices import on_gpu, torch_device
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
-
-if TYPE_CHECKING:
-    from halldetect.paper.method import PaperModels
 
 Notice = Callable[[str], None]
 
@@ -29,7 +26,7 @@ class Models:
 
     `second` judges the responses that the verifier is unsure of, in a cascade. `locator` finds the
     passages for a verifier that reads whole sources. `notes` are for every report,
-    `rules` the caller's own for wrong words.
+    `rules` the caller's own for wrong words. `extractor` is that of the paper's method.
     """
 
     verifier: Verifier
@@ -40,6 +37,7 @@ class Models:
     knowledge: Knowledge | None = None
     notes: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+    extractor: Extractor | None = None
 
     @property
     def languages(self) -> tuple[str, ...] | None:
@@ -57,15 +55,13 @@ class Models:
 
     def description(self) -> dict[str, Any]:
         """Return everything of the models that reports depend on."""
-        found: dict[str, Any] = {
+        second = None if self.second is None else self.second.verifier
+        parts = {"second": second, "knowledge": self.knowledge, "extractor": self.extractor}
+        return {
             "verifier": self.verifier.description,
             "calibration": asdict(self.calibration),
+            **{name: part.description for name, part in parts.items() if part is not None},
         }
-        if self.second is not None:
-            found["second"] = self.second.verifier.description
-        if self.knowledge is not None:
-            found["knowledge"] = self.knowledge.description
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,59 +74,43 @@ class Loader:
     calibration: Calibration | None
     notice: Notice
     progress: Progress | None
+    rules: tuple[Rule, ...] = ()
 
-    def load(self) -> Models:
-        """Load the verifiers and open the index."""
-        if self.knowledge is None and self.configuration.knowledge is not None:
+    def load(self, extractor: Extractor | None = None) -> Models:
+        """Load the verifiers and open the index; the paper's method uses a single verifier."""
+        config = self.configuration
+        if self.knowledge is None and config.knowledge is not None and not config.paper:
             from halldetect.knowledge.builder import open_index
 
-            return replace(self, knowledge=open_index(self.configuration.knowledge)).load()
+            return replace(self, knowledge=open_index(config.knowledge)).load()
         with ThreadPoolExecutor(1) as pool:
-            device, both = self.configuration.device, self.verifier in (LARGE, CASCADE)
-            if both and device in ("auto", "cpu") and torch_device(device) == "cpu":
+            both = self.verifier in (LARGE, CASCADE) and not config.paper
+            if both and config.device in ("auto", "cpu") and torch_device(config.device) == "cpu":
                 pool.submit(self._named, DEFAULT)  # an error is raised again where it is used
             verifier, notes, large = self._load_verifier()
             second = None if large is None else self._models(large)
-            return self._models(verifier, notes, second)
+            return replace(self._models(verifier, notes), second=second, extractor=extractor)
 
-    def load_paper(self, extractor: str | Extractor | None) -> PaperModels:
-        """Load the models of the paper's method."""
-        from halldetect.paper.extractors import load_extractor
-        from halldetect.paper.method import PaperModels
-
-        def fetched(done: int, total: int | None, _: str) -> None:
-            if self.progress is not None and total:
-                self.progress("fetch", done, total)
-
-        if extractor is None:
-            raise ConfigurationError("the paper's method needs an extractor")
-        if isinstance(extractor, str):
-            extractor = load_extractor(
-                extractor,
-                threads=self.configuration.threads,
-                seed=self.configuration.seed,
-                notice=self.notice,
-                progress=fetched,
-            )
-        verifier, notes, _ = self._load_verifier()
-        return PaperModels(extractor, verifier, notes)
-
-    def _models(
-        self, verifier: Verifier, notes: tuple[str, ...] = (), second: Models | None = None
-    ) -> Models:
+    def _models(self, verifier: Verifier, notes: tuple[str, ...] = ()) -> Models:
         """Return a verifier with the numbers that come with it."""
         stated = verifier.description
-        calibration = self.calibration or Calibration.from_mapping(stated.get("calibration") or {})
         threshold = self.configuration.threshold
         if isinstance(threshold, str) and threshold.endswith(SUFFIX):
             cut = read_cut(threshold, stated)
             threshold, notes = cut.threshold, (*notes, cut.note)
-        point, locator = threshold_value(threshold, stated), self._locator(verifier)
-        return Models(verifier, calibration, point, second, locator, self.knowledge, notes)
+        return Models(
+            verifier,
+            self.calibration or Calibration.from_mapping(stated.get("calibration") or {}),
+            threshold_value(threshold, stated),
+            locator=self._locator(verifier),
+            knowledge=None if self.configuration.paper else self.knowledge,
+            notes=notes,
+            rules=self.rules,
+        )
 
     def _locator(self, verifier: Verifier) -> Verifier | None:
         """Return the verifier that finds passages: on a GPU, the judge is the faster one."""
-        if not getattr(verifier, "reads_whole_sources", False):
+        if self.configuration.paper or not getattr(verifier, "reads_whole_sources", False):
             return None
         return verifier if on_gpu(verifier) else self._named(DEFAULT)
 

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
 from halldetect.config import Configuration
 from halldetect.errors import described
-from halldetect.explanation.explain import Findings, explain
+from halldetect.explanation.explain import explain
 from halldetect.explanation.proofs import find_proofs, locate
 from halldetect.findings import check_facts
 from halldetect.findings.disputes import find_disputes
 from halldetect.findings.wrong_words import mark_wrong_words
-from halldetect.inputs import CleanPair, read_texts
 from halldetect.knowledge.retrieval import mark_not_found
 from halldetect.loading import Models
-from halldetect.preparation import (
-    VERIFIER_FAILED,
-    Prepared,
-    refuse,
-    refuse_language,
-    without_injections,
-)
+from halldetect.preparation import VERIFIER_FAILED, Findings
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Observe, Progress
-from halldetect.reading.claims import Claim
-from halldetect.reading.languages import ENGLISH
 from halldetect.report import ClaimReport, Report, Status
 from halldetect.report.conclusion import conclude, quoting
 from halldetect.scoring import score_claim, uncheckable
@@ -35,10 +26,12 @@ from halldetect.verification.judging import Judgement, verify
 from halldetect.verification.windows import Task
 
 Step = Callable[..., list[Findings]]
+# A pair with the models that judge it.
+Outcome = tuple[Findings, Models]
 
 
 def finish(
-    prepared: Sequence[Prepared],
+    prepared: Sequence[Findings],
     config: Configuration,
     models: Models | None,
     progress: Progress | None = None,
@@ -56,12 +49,10 @@ def finish(
     reports = []
     for item in prepared:
         if item.problem is not None:
-            reports.append(conclude(_start(item), config, threshold))
+            reports.append(conclude(item, config, threshold))
             continue
         found, used = next(outcomes)
-        found = replace(found, notes=(*found.notes, *used.notes))
-        made_by = used.threshold, used.verifier, used.calibration, used.knowledge
-        reports.append(conclude(found, config, *made_by))
+        reports.append(conclude(found, config, used.threshold, used))
         if observe is not None:
             for at, claim in enumerate(reports[-1].claims):
                 observe(ClaimSettled(item.index, at, claim))
@@ -69,76 +60,76 @@ def finish(
 
 
 def _judged(
-    todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
-) -> list[tuple[Findings, Models]]:
-    """Return the findings of each pair; unsure ones are judged by the second model."""
-    outcomes = _judge_by_language(todo, models, progress, observe)
+    todo: Sequence[Findings], models: Models, progress: Progress | None, observe: Observe | None
+) -> list[Outcome]:
+    """Judge and explain each pair; unsure ones are judged again by the second models."""
+
+    def judge(items: Sequence[Findings], used: Models) -> list[Findings]:
+        step = partial(_judge, models=used, progress=progress, observe=observe)
+        return _together("verify", VERIFIER_FAILED, step, items)
+
+    outcomes = _by_models(judge, [(item, models.judging(item.spoken)) for item in todo])
     if models.second is not None:
-        unsure = [
-            at
+        note = f"{models.verifier.description.get('name')} was unsure of a claim: "
+        note += "the second verifier judged again"
+        unsure = {
+            at: (replace(found, notes=(*found.notes, note)), models.second)
             for at, (found, used) in enumerate(outcomes)
             if used is models
             and found.problem is None
             and is_unsure([report.support for report in found.reports])
-        ]
-        note = f"{models.verifier.description.get('name')} was unsure of a claim: "
-        note += "the second verifier judged again"
-        chosen = [todo[at] for at in unsure]
-        again = _judge_all(chosen, models.second, progress, observe) if unsure else []
-        for at, found in zip(unsure, again, strict=True):
-            before = outcomes[at][0]
-            found = found.spending("verify", before.seconds.get("verify", 0.0))
-            found = found.adding(found.reports, before.answers)
-            outcomes[at] = replace(found, notes=(*found.notes, note)), models.second
-    for used in (models, models.second):
+        }
+        again = _by_models(judge, [*unsure.values()])
+        for at, outcome in zip(unsure, again, strict=True):
+            outcomes[at] = outcome
+    return _by_models(partial(_explained, progress=progress), outcomes)
+
+
+def _by_models(
+    step: Callable[[Sequence[Findings], Models], list[Findings]], outcomes: Sequence[Outcome]
+) -> list[Outcome]:
+    """Apply a step to the pairs without a problem, together for the same models."""
+    results = [*outcomes]
+    for used in {id(used): used for _, used in outcomes}.values():
         places = [
-            at for at, (found, by) in enumerate(outcomes) if by is used and found.problem is None
+            at for at, (item, by) in enumerate(outcomes) if by is used and item.problem is None
         ]
-        if used is not None:
-            items = [todo[at] for at in places]
-            known = [outcomes[at][0] for at in places]
-            for at, found in zip(places, _explained(items, known, used, progress), strict=True):
-                outcomes[at] = found, used
-    return outcomes
+        found = step([outcomes[at][0] for at in places], used)
+        for at, item in zip(places, found, strict=True):
+            results[at] = item, used
+    return results
 
 
-def _judge_by_language(
-    todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
-) -> list[tuple[Findings, Models]]:
-    """Judge each pair with the first model that reads its languages."""
-    chosen = [models.judging(item.spoken) for item in todo]
-    outcomes = {}
-    for used in {id(used): used for used in chosen}.values():
-        items = [item for item, of in zip(todo, chosen, strict=True) if of is used]
-        outcomes[id(used)] = iter(_judge_all(items, used, progress, observe))
-    return [(next(outcomes[id(used)]), used) for used in chosen]
+def _together(phase: str, failure: str, step: Step, items: Sequence[Findings]) -> list[Findings]:
+    """Apply a step to all pairs together; after a failure, to each pair alone.
 
-
-def _judge_all(
-    todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
-) -> list[Findings]:
-    """Judge the claims of all pairs together; after a failure, of each pair alone."""
+    The time is split by the tokens of the new answers. Only a failure to judge is a problem of the
+    pair; any other is a note.
+    """
     started = perf_counter()
     try:
-        outcomes = _judge(todo, models, progress, observe)
+        found = step(items)
     except Exception as error:
-        if len(todo) == 1:
-            problem = f"{VERIFIER_FAILED}: {described(error)}"
-            return [replace(_start(todo[0]), problem=problem)]
-        return [found for item in todo for found in _judge_all([item], models, progress, observe)]
-    return _timed("verify", started, outcomes, [found.answers for found in outcomes])
-
-
-def _start(item: Prepared) -> Findings:
-    return Findings(**{one.name: getattr(item, one.name) for one in fields(Prepared)})
+        if len(items) > 1:
+            return [done for item in items for done in _together(phase, failure, step, [item])]
+        why = f"{failure}: {described(error)}"
+        if failure == VERIFIER_FAILED:
+            return [replace(item, problem=why) for item in items]
+        return [replace(item, notes=(*item.notes, why)) for item in items]
+    new = [
+        sum(judged.tokens for _, judged in after.answers[len(before.answers) :])
+        for before, after in zip(items, found, strict=True)
+    ]
+    each = (perf_counter() - started) / (sum(new) or 1)
+    return [item.spending(phase, each * tokens) for item, tokens in zip(found, new, strict=True)]
 
 
 def _judge(
-    todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
+    todo: Sequence[Findings], models: Models, progress: Progress | None, observe: Observe | None
 ) -> list[Findings]:
     """Judge each claim unchanged; judge a failing one again with its references resolved."""
     started = [
-        _start(item).adding([uncheckable(claim, claim.problem or "") for claim in item.claims])
+        item.adding([uncheckable(claim, claim.problem or "") for claim in item.claims])
         for item in todo
     ]
     readable = [
@@ -199,15 +190,11 @@ def _scored(found: Findings, at: int, judged: Judgement, models: Models) -> Clai
 
 
 def _explained(
-    items: Sequence[Prepared],
-    known: Sequence[Findings],
-    models: Models,
-    progress: Progress | None,
+    items: Sequence[Findings], models: Models, progress: Progress | None
 ) -> list[Findings]:
     """Explain failing claims, check citations and look for the shortest passages."""
     findings = [
-        replace(found, reports=mark_not_found(found.reports, item.not_found))
-        for item, found in zip(items, known, strict=True)
+        replace(item, reports=mark_not_found(item.reports, item.not_found)) for item in items
     ]
     answer = partial(verify, models.verifier, enough=models.calibration.is_enough)
     reasons = partial(explain, answer=answer, calibration=models.calibration)
@@ -232,70 +219,9 @@ def _explained(
         ("facts", "disputes could not be looked for", disputes),
     ]
     for phase, failure, step in steps:
-        findings = _add(findings, phase, failure, partial(step, progress=_advance(progress, phase)))
+        advancing = partial(step, progress=_advance(progress, phase))
+        findings = _together(phase, failure, advancing, findings)
     return findings
-
-
-def _add(
-    findings: Sequence[Findings],
-    phase: str,
-    failure: str,
-    step: Step,
-) -> list[Findings]:
-    """Add the findings of a step to all pairs together; after a failure, to each pair alone."""
-    started = perf_counter()
-    try:
-        found = step(findings)
-    except Exception as error:
-        if len(findings) > 1:
-            return [added for item in findings for added in _add([item], phase, failure, step)]
-        note = f"{failure}: {described(error)}"
-        return [replace(item, notes=(*item.notes, note)) for item in findings]
-    pairs = zip(findings, found, strict=True)
-    new = [after.answers[len(before.answers) :] for before, after in pairs]
-    return _timed(phase, started, found, new)
-
-
-def judge_statements(
-    items: Sequence[tuple[CleanPair, Sequence[str]]], config: Configuration, models: Models
-) -> list[list[ClaimReport]]:
-    """Judge statements unchanged against the source of a pair, whose response is ignored."""
-    prepared = []
-    for index, (pair, statements) in enumerate(items):
-        item = refuse_language(refuse(Prepared(pair, index), config), models.languages)
-        language = item.languages[0] if item.languages else ENGLISH
-        claims = tuple(
-            Claim(text, None, "judged without a response", language=language) for text in statements
-        )
-        prepared.append(replace(item, claims=claims))
-    todo = [
-        replace(item, documents=read_texts(without_injections(item.pair)[0]).documents)
-        for item in prepared
-        if item.problem is None
-    ]
-    outcomes = (found for found, _ in _judge_by_language(todo, models, None, None))
-    results = []
-    for item in prepared:
-        found = next(outcomes) if item.problem is None else _start(item)
-        problem = item.problem or found.problem
-        results.append(
-            list(found.reports)
-            if problem is None
-            else [uncheckable(claim, problem) for claim in item.claims]
-        )
-    return results
-
-
-def _timed(
-    phase: str,
-    started: float,
-    findings: Sequence[Findings],
-    answers: Sequence[Sequence[tuple[str, Judgement]]],
-) -> list[Findings]:
-    """Add the time since `started` to the findings, split by the tokens of their new answers."""
-    tokens = [sum(judged.tokens for _, judged in of_pair) for of_pair in answers]
-    each = (perf_counter() - started) / (sum(tokens) or 1)
-    return [found.spending(phase, each * own) for found, own in zip(findings, tokens, strict=True)]
 
 
 def _advance(progress: Progress | None, phase: str = "verify") -> Callable[[int, int], None] | None:

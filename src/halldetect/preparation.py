@@ -6,10 +6,9 @@ does not stop the other pairs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Self
 
 from halldetect.config import Configuration
 from halldetect.errors import InputError, described
@@ -27,13 +26,16 @@ from halldetect.inputs import (
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieve
 from halldetect.reading.answers import ANSWER_TO
+from halldetect.reading.citations import cited_documents
 from halldetect.reading.claims import Claim, read_claims, unchecked_parts
 from halldetect.reading.document import Document, UncheckedPart
 from halldetect.reading.languages import ENGLISH, detect, detect_all
 from halldetect.reading.normalise import has_look_alikes
 from halldetect.reading.words import is_foreign
+from halldetect.report import ClaimReport, Status
 from halldetect.verification.copies import Copies
 from halldetect.verification.injections import blank_injections
+from halldetect.verification.judging import Judgement
 
 NOT_SEARCHED = "the knowledge could not be searched"
 VERIFIER_FAILED = "the verifier failed"
@@ -47,8 +49,12 @@ CHECK_FAILED = (NOT_SEARCHED, VERIFIER_FAILED, "the claims could not be extracte
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A pair with its texts read, ready for the verifier. A `problem` skips all further steps."""
+class Findings:
+    """Everything that is known about a pair; each step returns it with more.
+
+    A `problem` skips all further steps. Claims that are given before the texts are read are judged
+    instead of those of the response.
+    """
 
     pair: CleanPair  # with retrieved passages as further documents
     index: int = 0  # in the call
@@ -64,6 +70,8 @@ class Prepared:
     known: tuple[str, ...] = ()  # further texts whose identifiers are not invented
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)  # per phase
+    reports: tuple[ClaimReport, ...] = ()
+    answers: tuple[tuple[str, Judgement], ...] = ()  # by the statement that was judged
 
     @property
     def spoken(self) -> frozenset[str]:
@@ -75,26 +83,59 @@ class Prepared:
         """Return the question, empty if none is given."""
         return self.pair.question or ""
 
-    def spending(self, phase: str, seconds: float) -> Self:
+    def spending(self, phase: str, seconds: float) -> Findings:
         """Return the pair with more time spent in a phase."""
         spent = self.seconds.get(phase, 0.0) + seconds
         return replace(self, seconds={**self.seconds, phase: spent})
 
+    def is_english(self, at: int) -> bool:
+        """Return True if a claim and all documents are English."""
+        return self.claims[at].language == ENGLISH and {ENGLISH, *self.languages[1:]} == {ENGLISH}
 
-def clean(item: AnyPair, index: int) -> Prepared:
+    def is_translated(self, at: int) -> bool:
+        """Return True if no document has the language of a claim."""
+        return self.claims[at].language not in (self.languages[1:] or (ENGLISH,))
+
+    def adding(
+        self, reports: Sequence[ClaimReport], answers: Sequence[tuple[str, Judgement]] = ()
+    ) -> Findings:
+        """Return the findings with other outcomes and further answers."""
+        return replace(self, reports=tuple(reports), answers=(*self.answers, *answers))
+
+    def statement(self, at: int) -> str:
+        """Return a claim in the form that was judged."""
+        return self.reports[at].read_as or self.claims[at].text
+
+    def cited(self, at: int) -> list[tuple[str, int | None]]:
+        """Return the label and index of each document that a claim cites."""
+        names, count = self.pair.document_names, len(self.documents)
+        return [
+            found
+            for cited in self.claims[at].citations
+            for found in cited_documents(cited, names, count)
+        ]
+
+    def known_support(self, at: int, document: int) -> bool:
+        """Return True if a passage that supports a claim is in this document."""
+        report = self.reports[at]
+        supported = report.status is Status.SUPPORTED
+        return supported and any(passage.document == document for passage in report.passages)
+
+
+def clean(item: AnyPair, index: int) -> Findings:
     """Return an item of `check_many` as a prepared pair; wrong types become its problem."""
     try:
         if isinstance(item, str):  # a string of two letters would unpack into a pair
             raise TypeError
-        return Prepared(clean_pair(item if isinstance(item, Pair) else Pair(*item)), index)
+        return Findings(clean_pair(item if isinstance(item, Pair) else Pair(*item)), index)
     except InputError as error:
-        return Prepared(CleanPair((), "", None), index, problem=str(error))
+        return Findings(CleanPair((), "", None), index, problem=str(error))
     except TypeError:
         problem = "not a pair of source and response"
-        return Prepared(CleanPair((), "", None), index, problem=problem)
+        return Findings(CleanPair((), "", None), index, problem=problem)
 
 
-def refuse(prepared: Prepared, config: Configuration) -> Prepared:
+def refuse(prepared: Findings, config: Configuration) -> Findings:
     """Refuse a pair that is empty or too long; an index replaces an empty source."""
     pair = prepared.pair
     if prepared.problem is not None:
@@ -114,7 +155,7 @@ def refuse(prepared: Prepared, config: Configuration) -> Prepared:
     return prepared
 
 
-def prepare(prepared: Prepared, known: Languages, knowledge: Knowledge | None) -> Prepared:
+def prepare(prepared: Findings, known: Languages, knowledge: Knowledge | None) -> Findings:
     """Read the texts of a pair, and search for evidence if there is an index."""
     prepared = read(refuse_language(prepared, known), known)
     if knowledge is None or prepared.problem is not None:
@@ -122,7 +163,7 @@ def prepare(prepared: Prepared, known: Languages, knowledge: Knowledge | None) -
     return search(prepared, knowledge)
 
 
-def refuse_language(prepared: Prepared, known: Languages) -> Prepared:
+def refuse_language(prepared: Findings, known: Languages) -> Findings:
     """Find the languages of the texts; refuse texts that no verifier reads."""
     if prepared.problem is not None:
         return prepared
@@ -151,23 +192,18 @@ def _unread(code: str) -> str:
     return told if code else "is in a language that could not be told"
 
 
-def without_injections(pair: CleanPair) -> tuple[CleanPair, int]:
-    """Blank text that addresses the verifier in the source; return the number of places too."""
-    blanked = [blank_injections(document) for document in pair.documents]
-    documents = tuple(text for text, _ in blanked)
-    return replace(pair, documents=documents), sum(count for _, count in blanked)
-
-
-def read(prepared: Prepared, known: Languages = None) -> Prepared:
+def read(prepared: Findings, known: Languages = None) -> Findings:
     """Read source and response; blank text in the source that addresses the verifier."""
     if prepared.problem is not None:
         return prepared
     started = perf_counter()
     pair = prepared.pair
-    blanked, injections = without_injections(pair)
+    blanked = [blank_injections(document) for document in pair.documents]
+    injections = sum(count for _, count in blanked)
     language = prepared.languages[0] if prepared.languages else ENGLISH
-    texts = read_texts(blanked, language)
-    claims = _judgeable(read_claims(texts.response, language), texts, known)
+    texts = read_texts(replace(pair, documents=tuple(text for text, _ in blanked)), language)
+    given = tuple(replace(claim, language=language) for claim in prepared.claims)
+    claims = _judgeable(given or read_claims(texts.response, language), texts, known)
     problem, abstained = None, False
     notes = list(prepared.notes)
     if injections:
@@ -188,7 +224,7 @@ def read(prepared: Prepared, known: Languages = None) -> Prepared:
         languages=languages,
         documents=texts.documents,
         claims=claims,
-        length=max(len(claims), 1),
+        length=1 if given else max(len(claims), 1),
         unchecked=unchecked_parts(texts.response),
         problem=problem,
         abstained=abstained,
@@ -222,7 +258,7 @@ def _judgeable(claims: tuple[Claim, ...], texts: Texts, known: Languages) -> tup
     return tuple(map(judged, claims))
 
 
-def search(prepared: Prepared, knowledge: Knowledge) -> Prepared:
+def search(prepared: Findings, knowledge: Knowledge) -> Findings:
     """Add the passages found for the claims to the source."""
     started = perf_counter()
     try:
@@ -240,7 +276,7 @@ def search(prepared: Prepared, knowledge: Knowledge) -> Prepared:
     return prepared.spending("retrieve", perf_counter() - started)
 
 
-def keep_claims_from(prepared: Prepared, start: int) -> Prepared:
+def keep_claims_from(prepared: Findings, start: int) -> Findings:
     """Drop the claims and parts before a place; set a problem if no claim is left."""
     unchecked = tuple(part for part in prepared.unchecked if part.span.end > start)
     if prepared.problem is not None:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from halldetect import Detector
-from halldetect.explanation.explain import Findings
 from halldetect.explanation.proofs import find_proofs
 from halldetect.inputs import CleanPair
+from halldetect.preparation import Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span

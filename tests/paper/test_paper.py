@@ -12,16 +12,18 @@ from halldetect import Detector, Status, Verdict
 from halldetect.config import Configuration
 from halldetect.errors import ExtractionError
 from halldetect.inputs import CleanPair
+from halldetect.loading import Models
 from halldetect.paper.contrast import report_claim
 from halldetect.paper.fed import fed
-from halldetect.paper.method import PaperModels, check
+from halldetect.paper.method import check
 from halldetect.paper.windows import source_windows
-from halldetect.preparation import Prepared
+from halldetect.preparation import Findings
 from halldetect.protocols import ClaimsExtracted, Draft, Event
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
 from halldetect.reading.sources import read_source
 from halldetect.report import Probabilities
+from halldetect.scoring import Calibration
 from halldetect.verification.judging import Judgement
 from halldetect.verification.windows import Window
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
@@ -165,7 +167,7 @@ def test_failures_are_reasons() -> None:
     for failed in (report, silent):
         assert (failed.verdict, failed.threshold) == (Verdict.UNCHECKABLE, 0.5)
         assert failed.provenance.extractor == {"name": "scripted"}
-        assert failed.provenance.verifier == {}
+        assert failed.provenance.verifier == OverlapVerifier().description
     refused = Detector.paper(Scripted(), OverlapVerifier(), threshold=0.3).check("Bob left.", "")
     assert (refused.reason, refused.threshold) == ("the response is empty", 0.3)
     assert refused.provenance.extractor == {}
@@ -173,8 +175,10 @@ def test_failures_are_reasons() -> None:
 
 @pytest.mark.parametrize("line", ["Bob left Rome", ""])
 def test_remarks_on_the_pair_and_the_models_reach_the_report(line: str) -> None:
-    item = Prepared(CleanPair(("Bob left Rome.",), "Bob left Rome.", None), notes=("of the pair",))
-    models = PaperModels(Scripted(line), OverlapVerifier(), ("of the models",))
+    item = Findings(CleanPair(("Bob left Rome.",), "Bob left Rome.", None), notes=("of the pair",))
+    models = Models(
+        OverlapVerifier(), Calibration(), 0.5, notes=("of the models",), extractor=Scripted(line)
+    )
     report = check(item, Configuration.for_paper(), models)
     assert (report.verdict is Verdict.UNCHECKABLE) == (not line)
     assert report.provenance.notes == ("of the pair", "of the models")

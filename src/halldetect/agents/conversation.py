@@ -20,7 +20,7 @@ from halldetect.agents import rules
 from halldetect.agents.messages import Call, Message, read_messages
 from halldetect.errors import InputError
 from halldetect.inputs import ASSERTS_NOTHING, NOTHING_ASSERTED, Pair, Source, clean_pair
-from halldetect.preparation import Prepared
+from halldetect.preparation import Findings
 from halldetect.reading.assertions import no_assertion
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document, Span, UncheckedPart
@@ -35,7 +35,7 @@ from halldetect.report import (
     Report,
     Status,
     Verdict,
-    decide,
+    decided_again,
 )
 from halldetect.report.conclusion import graded_score
 from halldetect.scoring import response_score
@@ -137,9 +137,6 @@ class _Before:
         self.counts = Counter({"document ": 0 if first.document_names else len(self.texts)})
         self.index = -1  # of the message that is read
         self.places = [self.index for _ in self.texts]
-        self.values = rules.KnownValues()
-        for text in self.texts:
-            self.values.add(text)
         self.calls: dict[str, Call] = {}
         self.answered: list[rules.AnsweredCall] = []
         self.given: list[int] = []
@@ -152,7 +149,6 @@ class _Before:
         self.counts[kind] += 1
         self.names = [*self.names, f"{kind}{self.counts[kind]}"]
         self.texts = [*self.texts, text]
-        self.values.add(text)
         self.places = [*self.places, self.index]
         return len(self.texts) - 1
 
@@ -178,7 +174,7 @@ class _Before:
             for name, value in call.values
             if name.lower() not in rules.SEARCH_KEYS and not rules.is_text(value)
             if (kind := rules.value_kind(call.tool, name, value)) is None
-            or self.values.find(kind, value)
+            or rules.find_value(kind, value, self.texts)
         }
         text = result
         if kept and result.lstrip().startswith(("{", "[")):  # read as records, one after another
@@ -221,7 +217,7 @@ class _Before:
 
     def settled(self, claim: ClaimReport, kind: str, value: Any) -> ClaimReport:
         """Settle a value of a tool call by its occurrence before the call."""
-        place = self.values.find(kind, value)
+        place = rules.find_value(kind, value, self.texts)
         if place is None:
             reason = f"invented: this {kind} occurs in nothing before the call"
             error = ErrorReport(ErrorKind.INVENTED, str(value), "")
@@ -270,7 +266,7 @@ def tool_results(messages: object) -> list[str]:
 # Around the verifier
 
 
-def prepare_turn(turn: Turn, prepared: Prepared) -> Prepared:
+def prepare_turn(turn: Turn, prepared: Findings) -> Findings:
     """Return the prepared pair of a turn without intentions, courtesies and tool calls."""
     if prepared.problem not in (None, *ASSERTS_NOTHING):
         return prepared
@@ -331,17 +327,16 @@ def settle(turn: Turn, report: Report) -> TurnReport:
     values = (value.labelled(report.provenance.configuration) for value in turn.values)
     claims = (*(_settled(turn.before, report, claim) for claim in report.claims), *values)
     notes = report.provenance.notes + tuple(f"not read: {item}" for item in turn.before.unread)
-    score, verdict, reason = response_score(claims), report.verdict, report.reason
-    if report.claims or (claims and reason in ASSERTS_NOTHING):
-        strict = report.provenance.configuration.get("on_unchecked") == "fail"
-        left_out = report.left_out if strict else ()
-        verdict, reason = decide(score, claims, report.threshold, left_out)
-    elif score is not None and score >= report.threshold:
-        verdict = Verdict.HALLUCINATED  # the text could not be checked, but a value is invented
+    decided = report.claims or report.reason in ASSERTS_NOTHING
     report = replace(
-        report, verdict=verdict, reason=reason, score=score, graded=graded_score(claims),
-        claims=claims, provenance=replace(report.provenance, notes=notes),
+        report, claims=claims, score=response_score(claims), graded=graded_score(claims),
+        provenance=replace(report.provenance, notes=notes),
     )  # fmt: skip
+    if decided and claims:
+        report = decided_again(report)
+    elif report.score is not None and report.score >= report.threshold:
+        # The text could not be checked, but a value is invented.
+        report = replace(report, verdict=Verdict.HALLUCINATED)
     return TurnReport(turn.index, report, turn.end, tuple(turn.before.places))
 
 

@@ -10,11 +10,12 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from halldetect.facts.recogniser import MONTH, Fact, FactKind, find_facts
+from halldetect.facts.quantities import read_quantities
+from halldetect.facts.recogniser import Fact, FactKind, find_facts
 from halldetect.findings.verbatim import Place, find_spelled
 from halldetect.reading.document import Span
 from halldetect.reading.sentences import sentences
-from halldetect.reading.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, remembered, words
+from halldetect.reading.words import FUNCTION_WORDS, WEEKDAYS, remembered, words
 from halldetect.report import Status
 
 # Values in tool calls
@@ -37,16 +38,14 @@ _SHAPES = {
     "path": r"[~.]{0,2}/?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.\w{1,5}|[~.]*(?:/[\w.@+-]+)+/?",
     "id": r"(?=(?:.*\d){2})(?=.*[A-Za-z])[\w#/.-]{5,60}|(?=(?:.*\d){6})[A-Z0-9 ]{8,40}",
 }
-# Notations of a date, "4 May", "May 4", "4.5." or "5/4", and words from which one may follow.
-_DATE = re.compile(
-    rf"(?i)(\d{{4}}-\d\d-\d\d)|\b(\d\d?)(?:st|nd|rd|th)?(?: of)? ({MONTH})"
-    rf"|\b({MONTH}) (\d\d?)(?!\d)"
-    r"|\b(\d\d?)[./](\d\d?)\b|\b(?:to(?:day|morrow|night)|yesterday|next|last|coming|weekend|"
-    rf"{'|'.join(WEEKDAYS)})\b"
+# A date may follow from one of these words.
+_RELATIVE = re.compile(
+    rf"\b(?:to(?:day|morrow|night)|yesterday|next|last|coming|weekend|{'|'.join(WEEKDAYS)})\b",
+    re.IGNORECASE,
 )
+_DAYS = ("day", "day of year")
 _MAX_TERMS = 40  # among more numbers, any sum is likely
 _MAX_VALUE = 120
-_RELATIVE = "relative"
 
 
 def is_text(value: Any) -> bool:
@@ -71,73 +70,58 @@ def value_kind(tool: str, key: str, value: Any) -> str | None:
     return None if kind == "path" and _CREATES.search(tool) else kind
 
 
-@lru_cache(maxsize=512)
-def _dates(text: str) -> dict[str, Span]:
-    """Return the places of dates, by "2026-05-04" or by month and day, "5 4"."""
-    found: dict[str, Span] = {}
-    for match in _DATE.finditer(text):
-        iso, day, month, month_first, day_after, one, two = match.groups()
-        keys = [iso or _RELATIVE]
-        if name := (month or month_first):
-            number = next(at for at, full in enumerate(MONTHS, 1) if full[:3] == name[:3].title())
-            keys = [f"{number} {int(day or day_after)}"]
-        elif one:
-            keys = [f"{int(one)} {int(two)}", f"{int(two)} {int(one)}"]
-        for key in keys:
-            found.setdefault(key, Span(*match.span()))
-    return found
+def find_value(kind: str, value: Any, texts: Sequence[str]) -> Place | None:
+    """Return the place where a value occurs, in any usual notation; None if it is invented.
+
+    A date may follow from "tomorrow", and an amount from two others.
+    """
+    text = str(value).strip()
+    if kind == "amount":
+        return _find_amount(float(text.replace(",", "")), texts)
+    if kind == "date":
+        return _find_date(text, texts)
+    # A listing has the names of files without their folder.
+    return find_spelled(text.split("/")[-1] if kind == "path" else text, texts)
 
 
-def _amount(fact: Fact) -> float:
-    plain = fact.key.strip("$€£¥% ")
-    return float(plain) if _NUMBER.fullmatch(plain) else math.nan  # equal to no number
+def _find_date(value: str, texts: Sequence[str]) -> Place | None:
+    wanted = {(item.kind, item.value) for item in read_quantities(value[:10])}
+    month, day = int(value[5:7]), int(value[8:10])
+    numeric = rf"\b0?(?:{month}[./]0?{day}|{day}[./]0?{month})\b"  # "5/4" or "04.05."
+    for at, text in enumerate(texts):
+        for found in read_quantities(text):
+            if found.kind in _DAYS and (found.kind, found.value) in wanted:
+                return at, Span(found.start, found.end)
+    for pattern in (re.compile(numeric), _RELATIVE):
+        for at, text in enumerate(texts):
+            if match := pattern.search(text):
+                return at, Span(*match.span())
+    return None
 
 
-@lru_cache(maxsize=512)
+def _find_amount(value: float, texts: Sequence[str]) -> Place | None:
+    terms = {
+        number: (at, span)
+        for at, text in reversed([*enumerate(texts)])
+        for number, span in _amounts(text).items()
+    }
+    if value in terms or len(terms) > _MAX_TERMS:
+        return terms.get(value)
+    for one, two in combinations(terms, 2):
+        if any(abs(made - value) < 0.005 for made in (one + two, abs(one - two), one * two)):
+            return terms[two]
+    return None
+
+
+@lru_cache(maxsize=4096)
 def _amounts(text: str) -> dict[float, Span]:
     found = {_amount(fact): Span(fact.start, fact.end) for fact in find_facts(text)}
     return {number: span for number, span in found.items() if number == number}
 
 
-class KnownValues:
-    """The texts before a tool call, and the places of their dates and amounts."""
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._dates: dict[str, Place] = {}
-        self._amounts: dict[float, Place] = {}
-
-    def add(self, text: str) -> None:
-        """Add the next text."""
-        at = len(self._texts)
-        self._texts.append(text)
-        for key, span in _dates(text).items():
-            self._dates.setdefault(key, (at, span))
-        for number, span in _amounts(text).items():
-            self._amounts.setdefault(number, (at, span))
-
-    def find(self, kind: str, value: Any) -> Place | None:
-        """Return the place where a value occurs, in any usual notation; None if it is invented.
-
-        A date may follow from "tomorrow", and an amount from two others.
-        """
-        text = str(value).strip()
-        if kind == "date":
-            keys = text[:10], f"{int(text[5:7])} {int(text[8:10])}", _RELATIVE
-            return next((self._dates[key] for key in keys if key in self._dates), None)
-        if kind == "amount":
-            return self._find_amount(float(text.replace(",", "")))
-        # A listing has the names of files without their folder.
-        return find_spelled(text.split("/")[-1] if kind == "path" else text, self._texts)
-
-    def _find_amount(self, value: float) -> Place | None:
-        terms = self._amounts
-        if value in terms or len(terms) > _MAX_TERMS:
-            return terms.get(value)
-        for one, two in combinations(terms, 2):
-            if any(abs(made - value) < 0.005 for made in (one + two, abs(one - two), one * two)):
-                return terms[two]
-        return None
+def _amount(fact: Fact) -> float:
+    plain = fact.key.strip("$€£¥% ")
+    return float(plain) if _NUMBER.fullmatch(plain) else math.nan  # equal to no number
 
 
 # Actions of the agent

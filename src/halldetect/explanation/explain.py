@@ -3,64 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from halldetect.explanation.error_kinds import error_kind, other_number
-from halldetect.preparation import Prepared
-from halldetect.reading.citations import cited_documents, is_kind_of_source, mentions
-from halldetect.reading.languages import ENGLISH
-from halldetect.report import CitationReport, ClaimReport, ErrorReport, Status
+from halldetect.preparation import Findings
+from halldetect.report import CitationReport, ErrorReport, Status
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import Judgement
 from halldetect.verification.windows import Task
-
-
-@dataclass(frozen=True, slots=True)
-class Findings(Prepared):
-    """A pair with the reports of its claims, and the statements that were judged with answers."""
-
-    reports: tuple[ClaimReport, ...] = ()
-    answers: tuple[tuple[str, Judgement], ...] = ()
-
-    def is_english(self, at: int) -> bool:
-        """Return True if a claim and all documents are English."""
-        return self.claims[at].language == ENGLISH and {ENGLISH, *self.languages[1:]} == {ENGLISH}
-
-    def is_translated(self, at: int) -> bool:
-        """Return True if no document has the language of a claim."""
-        return self.claims[at].language not in (self.languages[1:] or (ENGLISH,))
-
-    def adding(
-        self, reports: Sequence[ClaimReport], answers: Sequence[tuple[str, Judgement]] = ()
-    ) -> Findings:
-        """Return the findings with other outcomes and further answers."""
-        return replace(self, reports=tuple(reports), answers=(*self.answers, *answers))
-
-    def statement(self, at: int) -> str:
-        """Return a claim in the form that was judged."""
-        return self.reports[at].read_as or self.claims[at].text
-
-    def cited(self, at: int) -> list[tuple[str, int | None]]:
-        """Return the label and index of each document that a claim cites.
-
-        A named source outside the documents may be one that a document mentions; that does not
-        count as a citation.
-        """
-        names, count = self.pair.document_names, len(self.documents)
-        return [
-            (label, document)
-            for cited in self.claims[at].citations
-            for label, document in cited_documents(cited, names, count)
-            if document is not None
-            or not is_kind_of_source(label)
-            or not any(mentions(one.text, label) for one in self.documents)
-        ]
-
-    def known_support(self, at: int, document: int) -> bool:
-        """Return True if a passage that supports a claim is in this document."""
-        report = self.reports[at]
-        supported = report.status is Status.SUPPORTED
-        return supported and any(passage.document == document for passage in report.passages)
 
 
 def explain(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from halldetect.explanation.explain import Findings
 from halldetect.findings.numbers import check_numbers
 from halldetect.findings.verbatim import VerbatimSource, changed_words, invented
 from halldetect.findings.wrong_words import lowered
+from halldetect.preparation import Findings
 from halldetect.protocols import Rule
 from halldetect.report import ErrorKind, QuotationReport, QuotationState, WrongWords
 from halldetect.scoring import Calibration

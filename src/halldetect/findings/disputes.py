@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from halldetect.explanation.error_kinds import error_kind
-from halldetect.explanation.explain import Findings
 from halldetect.facts.quantities import read_quantities
+from halldetect.preparation import Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Span
 from halldetect.reading.overlap import WordIndex, content_keys, shared_part

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from halldetect.explanation.explain import Findings
 from halldetect.facts.derivation import derived
 from halldetect.facts.quantities import (
     CURRENCIES,
@@ -28,6 +27,7 @@ from halldetect.facts.quantities import (
     words_of,
 )
 from halldetect.findings.wrong_words import lowered
+from halldetect.preparation import Findings
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.structured import read_records
 from halldetect.report import ClaimReport, ErrorKind, Status, WrongWords, rounded

@@ -13,9 +13,9 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from halldetect.explanation.error_kinds import KINDS
-from halldetect.explanation.explain import Findings
 from halldetect.facts.phrases import Edit, shortened
 from halldetect.facts.recogniser import find_facts
+from halldetect.preparation import Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span, place_of

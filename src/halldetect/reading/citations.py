@@ -89,9 +89,6 @@ _NAMED_OPENER = re.compile(
     re.IGNORECASE,
 )
 _GENERAL = re.compile(_IN_NAMES, re.IGNORECASE)
-_KIND_OF_SOURCE = re.compile(
-    rf"(?:the|this|that|its|their|our|your)\b.*\b{_IN_NAMES}", re.IGNORECASE
-)
 _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"\.(?:pdf|docx?|md|txt|html?|json|csv|log|rst|xlsx?|py)$", re.IGNORECASE)
 _NOT_IN_NAMES = FUNCTION_WORDS | frozenset("et al page pages".split())
@@ -144,9 +141,8 @@ def split_named_source(
 ) -> tuple[TrackedText, tuple[Citation, ...]]:
     """Remove the document named at the start of a sentence, and return it as a citation.
 
-    A source outside the documents stays in the sentence. It is a citation only if it is called a
-    source: "the 2019 audit report". Without names nothing is removed, because
-    "According to Ann Hall," may be part of the statement.
+    A source outside the documents stays in the sentence, because "According to Ann Hall," may be
+    part of the statement.
     """
     match = _NAMED_OPENER.match(text.text) if names else None
     if match is None:
@@ -155,11 +151,10 @@ def split_named_source(
     plain = match["plain"] is not None and _ENDING.search(name) is None
     if plain and not any(map(_GENERAL.fullmatch, _words(name))):
         return text, ()  # "In Paris," and "Per person,"
-    known = bool(matching_documents(name, names))
     place = text.raw_span(Span(*match.span()))
-    if place is None or not (known or is_kind_of_source(name)):
+    if place is None or not matching_documents(name, names):
         return text, ()
-    return (text.cut(match.end()).capitalized() if known else text), (Citation(name, place),)
+    return text.cut(match.end()).capitalized(), (Citation(name, place),)
 
 
 def matching_documents(label: str, names: Sequence[str]) -> list[int]:
@@ -180,22 +175,11 @@ def matching_documents(label: str, names: Sequence[str]) -> list[int]:
     ]
 
 
-def is_kind_of_source(name: str) -> bool:
-    """Return True for a name that denotes one source: "the 2019 audit report"."""
-    return _KIND_OF_SOURCE.fullmatch(name) is not None and _is_specific(_words(name))
-
-
-def mentions(text: str, name: str) -> bool:
-    """Return True if a text contains all words of the name of a source."""
-    return _words(name) <= _words(text)
-
-
 def cited_documents(label: str, names: Sequence[str], count: int) -> list[tuple[str, int | None]]:
     """Return each cited document as it is cited, with its index.
 
-    An unknown number gets the index None, and so does a source with a name of its own ("the 2019
-    audit report") that matches no document. Any other label that is neither a number nor a
-    document name is ignored: it may refer to anything. `count` is the number of documents.
+    An unknown number gets the index None. A label that is neither a number nor a document name is
+    ignored: it may refer to anything. `count` is the number of documents.
     """
     wanted = " ".join(label.casefold().split())
     for index, name in enumerate(names):
@@ -216,9 +200,7 @@ def cited_documents(label: str, names: Sequence[str], count: int) -> list[tuple[
 
 def _named(label: str, names: Sequence[str]) -> list[tuple[str, int | None]]:
     places = matching_documents(label, names)
-    if len(places) == 1:
-        return [(label, places[0])]
-    return [(label, None)] if names and not places and is_kind_of_source(label) else []
+    return [(label, places[0])] if len(places) == 1 else []
 
 
 def _words(name: str) -> frozenset[str]:

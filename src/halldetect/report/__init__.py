@@ -332,11 +332,7 @@ class Report:
         configuration = {**self.provenance.configuration, "threshold": threshold}
         provenance = replace(self.provenance, configuration=configuration)
         report = replace(self, threshold=threshold, provenance=provenance)
-        if self.score is None:
-            return report
-        left_out = self.left_out if configuration.get("on_unchecked") == "fail" else ()
-        verdict, reason = decide(self.score, self.claims, threshold, left_out)
-        return replace(report, verdict=verdict, reason=reason)
+        return report if self.score is None else decided_again(report)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report in plain dicts, lists and strings, as in its JSON form."""
@@ -387,6 +383,14 @@ def decide(
         reasons = ", ".join(dict.fromkeys(part.reason for part in left_out))
         return Verdict.UNCHECKABLE, f"{not_checked(left_out)}: {reasons}"
     return (Verdict.UNCHECKABLE if score is None else Verdict.FAITHFUL), None
+
+
+def decided_again(report: Report) -> Report:
+    """Return the report with the verdict that follows from its score and claims."""
+    strict = report.provenance.configuration.get("on_unchecked") == "fail"
+    left_out = report.left_out if strict else ()
+    verdict, reason = decide(report.score, report.claims, report.threshold, left_out)
+    return replace(report, verdict=verdict, reason=reason)
 
 
 def not_checked(parts: Sequence[UncheckedPart]) -> str:

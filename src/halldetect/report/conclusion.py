@@ -9,11 +9,11 @@ from typing import Any
 
 from halldetect._version import __version__
 from halldetect.config import Configuration
-from halldetect.explanation.explain import Findings
 from halldetect.inputs import ASSERTS_NOTHING
-from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieval_notes
-from halldetect.protocols import Draft, Extractor, Verifier
+from halldetect.loading import Models
+from halldetect.preparation import Findings
+from halldetect.protocols import Draft
 from halldetect.report import (
     CitationScores,
     ClaimReport,
@@ -26,18 +26,17 @@ from halldetect.report import (
     decide,
     rounded,
 )
-from halldetect.scoring import Calibration, response_score
+from halldetect.scoring import response_score
+
+_NO_DRAFT = Draft(())
 
 
 def conclude(
     found: Findings,
     config: Configuration,
     threshold: float,
-    verifier: Verifier | None = None,
-    calibration: Calibration | None = None,
-    knowledge: Knowledge | None = None,
-    extractor: Extractor | None = None,
-    draft: Draft | None = None,
+    models: Models | None = None,
+    draft: Draft = _NO_DRAFT,
     fed_score: float | None = None,
 ) -> Report:
     """Return the report of a pair after all steps, or after the one with a problem.
@@ -60,9 +59,9 @@ def conclude(
     verdict, reason = decide(score, claims, threshold, left_out)
     if found.abstained and not left_out:
         verdict = Verdict.ABSTAINED
-    notes = (*pair.notes, *found.notes)
-    if knowledge is not None and found.problem is None:
-        notes += retrieval_notes(knowledge, claims)
+    notes = (*pair.notes, *found.notes, *(models.notes if models else ()))
+    if models and models.knowledge is not None and found.problem is None:
+        notes += retrieval_notes(models.knowledge, claims)
     return Report(
         verdict=verdict,
         reason=reason if left_out else found.problem or reason,
@@ -72,13 +71,13 @@ def conclude(
         response=pair.response,
         documents=pair.documents,
         question=pair.question,
-        cost=_cost(found, draft or Draft(())),
+        cost=_cost(found, draft),
         provenance=Provenance(
             version=__version__,
-            verifier=_described(verifier, calibration),
+            verifier=_described(models) if models else {},
             configuration=configuration,
             notes=tuple(dict.fromkeys(notes)),
-            extractor={} if extractor is None else dict(extractor.description),
+            extractor=dict(models.extractor.description) if models and models.extractor else {},
         ),
         document_names=pair.document_names,
         unchecked=found.unchecked,
@@ -130,11 +129,10 @@ def _cost(found: Findings, draft: Draft) -> Cost:
     )
 
 
-def _described(verifier: Verifier | None, calibration: Calibration | None) -> dict[str, Any]:
-    if verifier is None:
-        return {}
-    used = {} if calibration is None else {"calibration": asdict(calibration)}
-    return {**verifier.description, **used}
+def _described(models: Models) -> dict[str, Any]:
+    """Return the verifier with its calibration, which the paper's score does not use."""
+    used = {} if models.extractor else {"calibration": asdict(models.calibration)}
+    return {**models.verifier.description, **used}
 
 
 def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:

@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from halldetect.errors import ConfigurationError, InputError, name_advice
-from halldetect.inputs import ASSERTS_NOTHING, Source
+from halldetect.inputs import ASSERTS_NOTHING, Pair, Source
 from halldetect.reading.sentences import sentences
 from halldetect.report import ClaimReport, Report
 
@@ -75,13 +75,13 @@ class StreamedSentence:
 class StreamGuard:
     """Judges the sentences of a response while it is written; see `Detector.stream`.
 
-    `check_part` and `repair` are those of a detector. `stopped` is True if the stream has ended
+    `check_many` and `repair` are those of a detector. `stopped` is True if the stream has ended
     because a sentence failed.
     """
 
     def __init__(
         self,
-        check_part: Callable[..., Report],
+        check_many: Callable[[Iterable[Pair]], list[Report]],
         repair: Callable[..., Repair],
         source: Source,
         on_failure: OnFailure | str = OnFailure.HOLD,
@@ -92,7 +92,7 @@ class StreamGuard:
         except ValueError:
             advice = name_advice(str(on_failure), tuple(OnFailure))
             raise ConfigurationError(f"unknown action {on_failure!r}: {advice}") from None
-        self._check_part, self._repair = check_part, repair
+        self._check_many, self._repair = check_many, repair
         self._source, self._question = source, question
         self._shown = ""
         self._pending = ""
@@ -170,9 +170,9 @@ class StreamGuard:
         if not sentence.strip():
             return (), None
         context = context_of(self._shown)
-        report = self._check_part(
-            self._source, context + sentence, len(context), question=self._question
-        )
+        text = context + sentence
+        pair = Pair(self._source, text, self._question, judge_from=len(context))
+        (report,) = self._check_many([pair])
         if report.reason in ASSERTS_NOTHING:
             return (), None
         wrong = [claim for claim in report.claims if not report.passes(claim)]
