@@ -295,18 +295,6 @@ def test_a_question_why_makes_its_answer_an_abstention() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "`` It was a shock , `` Bob said .",
-        "The club is `very glad' and the plan is `good' .",
-        "Bob 's `own' plan isn't `new' .",
-    ],
-)
-def test_tokenised_quotation_marks_are_not_code(text: str) -> None:
-    assert asserted(text) == [text]
-
-
-@pytest.mark.parametrize(
     ("text", "read"),
     [
         ("The type is `int` or ``str``.", "The type is int or str."),

@@ -105,7 +105,6 @@ _LENGTH_OR_READER = re.compile(
     r"\d+ words|\b(?:provided|structured|given|found|asked|requested|based|need)\b", re.IGNORECASE
 )
 _QUESTION_END = re.compile(r"[?？؟][!?？؟\s\"'”’»)\]*_]*$")
-_OPENERS = frozenset("so and but well okay ok now then also or".split())
 _WH = frozenset({"who", "what", "which", "whom", "whose", "why", "when", "where", "how"})
 _LEADING_QUESTION = re.compile(
     r"(?:do|did|have|can|could|would|will|are|were) you (?:know|hear|heard|realis|realiz|remember|"
@@ -294,8 +293,6 @@ def _is_question(content: str) -> bool:
     if content.startswith("¿"):
         return True
     norms = [word.norm for word in words(content)]
-    while norms and norms[0] in _OPENERS:
-        norms = norms[1:]
     if not norms or len(norms) > 30 or NEGATIONS & set(norms):
         return False
     if _LEADING_QUESTION.search(content.casefold()) is not None:

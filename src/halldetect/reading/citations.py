@@ -81,7 +81,7 @@ _CITATION = re.compile(
     r")",
     re.IGNORECASE,
 )
-_LEFT_OVER = re.compile(r"\(\s*(?:[,;]\s*)?\)|\[\s*\]|(?<!\s)\s+(?=[.,;:!?](?:\s|$))")
+_MARKS = frozenset("[(【")  # each citation has one
 # "According to" before a name; `plain` words open other phrases as well: "In Paris,".
 _NAMED_OPENER = re.compile(
     rf"(?:(?:according to|as {_STATED} (?:in|by)|(?P<plain>based (?:up)?on|as per|per|in))\s+)"
@@ -99,8 +99,7 @@ _MAX_RANGE = 50
 
 def remove_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, ...]]:
     """Remove the marks that cite sources: [1], [^2], (Smith, 2020), (source: https://...)."""
-    marked = any(mark in text.text for mark in "[(【")
-    found = list(_CITATION.finditer(text.text)) if marked else []
+    found = [] if _MARKS.isdisjoint(text.text) else list(_CITATION.finditer(text.text))
     if not found:
         return text, ()
     citations = []
@@ -110,7 +109,6 @@ def remove_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, ..
         if place is not None:
             citations.append(Citation(label.strip("<>"), place))
     left = text.remove([Span(*match.span()) for match in found])
-    left = left.remove([Span(*match.span()) for match in _LEFT_OVER.finditer(left.text)])
     return left.stripped(), tuple(citations)
 
 

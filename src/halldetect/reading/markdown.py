@@ -13,9 +13,8 @@ from typing import Any
 
 from halldetect.reading.document import INSERTED, Block, Line, Span, TrackedText
 from halldetect.reading.html_page import STRUCK, html_as_markdown
-from halldetect.reading.sentences import LINE_END, lines
+from halldetect.reading.sentences import lines
 
-_QUOTATION = re.compile(r"[^']*(?:\w'\w[^']*)*[\w.,!?…] ?'(?=[\s.,;:!?)]|$)")
 _ATTRIBUTE = re.compile(r"\b(?:alt|title|content|label|aria-label)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _HTML_TAGS = frozenset(
     "a abbr address article aside audio b blockquote body br button caption center cite code col "
@@ -195,19 +194,6 @@ def _without_mark(text: TrackedText) -> TrackedText:
     return text.remove([Span(at, at + 1) for at in marks if text.text[at] == _MARK])
 
 
-def _is_quotation(mark: str, inside: str) -> bool:
-    """Return True for a quotation that Markdown parses as code: `` so '' and `so'.
-
-    Double marks with spaces inside are not code. Of two single marks, the second begins another
-    quotation if a space precedes it and an apostrophe has ended the first.
-    """
-    if not inside.endswith(" "):
-        return False
-    if mark == "``":
-        return inside.startswith(" ") and "`" not in inside
-    return mark == "`" and _QUOTATION.match(inside) is not None
-
-
 def joined(lines: Sequence[Line]) -> Line:
     """Join lines with spaces."""
     if len(lines) == 1:
@@ -280,10 +266,9 @@ class _LineReader:
         """Leave out the marks around code."""
         inside = code.text.strip("`")
         ticks = (len(code.text) - len(inside)) // 2
-        if "\n" not in inside and not _is_quotation(code.text[:ticks], inside):
+        if "\n" not in inside:
             ticks += inside[:1] == inside[-1:] == " " and bool(inside.strip())
-            code = code.cut(ticks, len(code.text) - ticks)
-        self._append(code)
+        self._append(code.cut(ticks, len(code.text) - ticks))
 
     def _strike(self, *, opens: bool) -> None:
         """Set aside the text since the opening strike mark."""
@@ -314,20 +299,15 @@ class _LineReader:
         struck = bool(self._struck) and not any(part.text.strip(" .!") for part in self._parts)
         whole = TrackedText.joined(self._struck if struck else self._parts)
         self._struck, self._struck_from = [], None
-        start = 0
-        ends = [match.span() for match in LINE_END.finditer(whole.text)]
-        for end, following in [*ends, (len(whole.text),) * 2]:
-            strong = tuple(
-                [
-                    Span(max(span.start, start) - start, min(span.end, end) - start)
-                    for span in self._strong
-                    if span.start < end and start < span.end
-                ]
-            )
-            line = whole.cut(start, end) if ends else whole
+        for place in [*lines(whole.text)] or [Span(0, 0)]:
+            strong = [
+                Span(max(span.start - place.start, 0), min(span.end, place.end) - place.start)
+                for span in self._strong
+                if span.overlaps(place)
+            ]
+            line = whole.cut(place.start, place.end)
             if line.text.strip() or self._aside:
-                self._lines.append(Line(line, strong, tuple(self._aside), struck))
+                self._lines.append(Line(line, tuple(strong), tuple(self._aside), struck))
                 self._aside = []
-            start = following
         self._parts, self._strong, self._length = [], [], 0
         self._opened = None if self._opened is None else 0

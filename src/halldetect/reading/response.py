@@ -203,11 +203,10 @@ class _Reader:
         # Once invisible characters are removed, the ranges no longer fit.
         strong: Sequence[Span] = line.strong if len(text.text) == len(line.text.text) else ()
         item = bool(block.items) and first and block.first
-        at = len(text.text) - len(text.text.lstrip())
-        if mark := _MARK.match(text.text, at):
-            at, item = mark.end(), True
-        text = text.cut(at).stripped()
-        strong = [Span(span.start - at, span.end - at) for span in strong] if strong else []
+        if mark := _MARK.match(text.text):
+            text, item = text.cut(mark.end()), True
+            strong = [Span(span.start - mark.end(), span.end - mark.end()) for span in strong]
+        text = text.stripped()
         if item and block.number is not None and first:
             text = self._numbered(block.number, text)
         if item and (box := _BOX.match(text.text)):

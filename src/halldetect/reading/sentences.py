@@ -67,10 +67,8 @@ _THAI_END = re.compile(
     r"(?=\s(?!และ|ที่|ซึ่ง|หรือ|โดย|แต่|เพื่อ|ว่า|รวม)[\u0e01-\u0e4e])"
 )
 _MIN_THAI = 60
-# A footnote mark right after a full stop belongs to the sentence before it. So do numbers after a
-# space, unless the sentences of the line begin with such numbers.
-_FOOTNOTE = re.compile(r"(?:\[[\w, –-]{1,12}\])+(?=\s|$)")
-_CITATIONS = re.compile(r"(?:\s?\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\])+(?=\s|$)")
+# Footnote marks after a full stop belong to the sentence before it, unless a line begins with one.
+_FOOTNOTES = re.compile(r"(?:\s?\[(?:\w|\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*)\])+(?=\s|$)")
 # A lone list mark, which is never a sentence: "1.", "(a)", "IV.", "12)".
 _MARK_ALONE = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]{1,2}")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
@@ -123,17 +121,14 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
     pieces: list[Span] = []
     if len(ends) == 1:
         return [line]
-    numbered = _CITATIONS.match(content) is not None
+    numbered = _FOOTNOTES.match(content) is not None
     start = 0
     for end in sorted(ends):
-        if pieces:
-            behind = pieces[-1].end
-            footnote = _FOOTNOTE.match(content, behind, end)
-            if footnote is None and not numbered:
-                footnote = _CITATIONS.match(content, behind, end)
-            if footnote is not None:
-                pieces[-1] = Span(pieces[-1].start, footnote.end())
-                start = footnote.end()
+        if pieces and not numbered:
+            footnotes = _FOOTNOTES.match(content, pieces[-1].end, end)
+            if footnotes is not None:
+                pieces[-1] = Span(pieces[-1].start, footnotes.end())
+                start = footnotes.end()
         piece = trimmed(content, start, end)
         start = end
         if piece is not None:
