@@ -50,6 +50,7 @@ _AFTER_UNIT = re.compile(
     rf"(?=\s+(?:{_STARTS.replace(' ', '|')})\b)"
     rf"|\b(?:{_LABELLED.replace(' ', '|')}) [A-Z]\.(?=\s+[A-Z][a-z])"
 )
+_STOP_BEFORE_SPACE = re.compile(r"\.\s")
 # The end of a sentence that needs no look at nupunkt or the rules above.
 _PLAIN_END = re.compile(r"(?<=\s)(?:([a-z]{4,})\.|[a-z]{2,}[!?])(?= [A-Z][a-z]* )")
 # A full stop that ends no sentence: after abbreviations of other languages, after a number before a
@@ -142,10 +143,12 @@ def _ends_in(content: str, start: int, stop: int, ascii_only: bool) -> set[int]:
         return {stop}
     part = content[start:stop]
     ends = set(_ends(part)) if _MAY_END.search(part) else set()
-    for rule in (_AFTER_UNIT,) if ascii_only else (_WIDE_STOP, _AFTER_UNIT, _ARABIC_STOP):
-        ends |= {match.end() for match in rule.finditer(part)}
+    if _STOP_BEFORE_SPACE.search(part):
+        ends |= {match.end() for match in _AFTER_UNIT.finditer(part)}
     ends |= {match.end() for match in _FULL_STOP.finditer(part) if _ends_sentence(*match.groups())}
     if not ascii_only:
+        for rule in (_WIDE_STOP, _ARABIC_STOP):
+            ends |= {match.end() for match in rule.finditer(part)}
         ends -= {match.end() for match in _GOES_ON.finditer(part)}
         last = 0
         for match in _THAI_END.finditer(part):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
 from typing import NamedTuple, TypeVar
@@ -280,8 +281,10 @@ def is_foreign_script(text: str) -> bool:
     """Return True if most letters of a text are not Latin."""
     if text.isascii():
         return False
-    letters = [char for char in text if char.isalpha()]
-    return len(letters) >= 4 and sum(not _is_latin(char) for char in letters) * 2 > len(letters)
+    letters = {char: count for char, count in Counter(text).items() if char.isalpha()}
+    total = sum(letters.values())
+    foreign = sum(count for char, count in letters.items() if not _is_latin(char))
+    return total >= 4 and foreign * 2 > total
 
 
 @remembered(1024)
@@ -289,9 +292,9 @@ def _function_words(text: str) -> tuple[int, int, int]:
     """Return the number of foreign and of English function words, and of all words."""
     found = [word.strip(".,;:!?()\"'«»“”") for word in text.split()]
     # Capitalised words may be names ("Las Palmas"); they count only beside small ones.
-    small = any(word in FOREIGN for word in found)
-    foreign = sum(word.lower() in FOREIGN for word in found) if small else 0
-    return foreign, sum(word.casefold() in _ENGLISH for word in found), len(found)
+    small = not FOREIGN.isdisjoint(found)
+    foreign = sum(map(FOREIGN.__contains__, map(str.lower, found))) if small else 0
+    return foreign, sum(map(_ENGLISH.__contains__, map(str.casefold, found))), len(found)
 
 
 @cache
