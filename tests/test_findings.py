@@ -123,6 +123,20 @@ def test_a_claim_that_fails_for_another_reason_stays_wrong() -> None:
     assert report.claims[0].derived == ()
 
 
+@pytest.mark.parametrize(
+    ("answer", "question", "ok"),
+    [
+        ("Yes.", "Do 75 guests fit?", False),
+        ("Absolutely!", "Do 75 guests fit?", False),
+        ("Yes.", "Do 90 guests fit?", True),
+        ("No.", "Do 75 guests fit?", True),
+    ],
+)
+def test_a_yes_needs_its_numbers_in_the_source(answer: str, question: str, ok: bool) -> None:
+    detector = Detector(verifier=Scripted(lambda _: 0.8))
+    assert detector.check("The hall seats 90 guests.", answer, question=question).ok is ok
+
+
 def test_a_number_of_the_question_is_known() -> None:
     detector = Detector(verifier=Scripted(lambda _: 0.9))
     answer = "All 75 guests fit into the hall."

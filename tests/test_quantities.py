@@ -73,6 +73,8 @@ def test_numbers_occur_in_any_spelling() -> None:
     (said,) = read_quantities("It has 13,000 members.")
     assert occurs(said, words_of("more than 13, 000 twins"))
     assert occurs(read_quantities("seven dogs")[0], words_of("7 dogs"))
+    assert occurs(read_quantities("twenty-five dogs")[0], words_of("25 dogs"))
+    assert not occurs(read_quantities("five dogs")[0], words_of("twenty-five dogs"))
     assert not occurs(said, words_of("1,300 twins"))
 
 

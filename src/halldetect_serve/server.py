@@ -177,12 +177,13 @@ async def _prune(reports: ReportStore) -> None:
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
-    """Name the first field that does not match and why; never quote the request."""
+    """Name a field that does not match and why, a misspelt one first; never quote the request."""
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
+    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     field = ".".join(str(part) for part in first["loc"] if part != "body")[:100]
     field = field.encode("ascii", "replace").decode()
-    reason = f"{field}: {first['msg']}" if field else "the body must be a JSON object"
+    why = "unknown name" if first["type"] == "extra_forbidden" else first["msg"]
+    reason = f"{field}: {why}" if field else "the body must be a JSON object"
     problem = service_error("invalid_request", reason)
     if first["type"] == "json_invalid":
         problem = service_error("invalid_json", "the body is not JSON")

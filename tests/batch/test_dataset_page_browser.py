@@ -11,7 +11,7 @@ from halldetect.batch.dataset_report import write_report
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local
 from tests.support.batch_files import GOOD, SOURCE, WRONG, detector, write_jsonl
-from tests.support.chromium import chromium, look, soon
+from tests.support.chromium import chromium, look, soon, violations
 
 pytestmark = pytest.mark.browser
 RESPONSES = (GOOD, WRONG, "It has a roof of <b>gold</b>.")
@@ -58,6 +58,7 @@ def test_page_fits_and_obeys_its_policy(browser: Any, page: Path, width: int, sc
     colours = set(browser.execute_script(fills))
     assert len(colours) > 2
     assert "rgb(0, 0, 0)" not in colours
+    assert violations(browser) == []
     assert not browser.find_elements("css selector", "td b, td i")
     assert "<i>de</i>" in browser.find_element("css selector", "main").text
 

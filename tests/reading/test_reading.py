@@ -196,6 +196,13 @@ def test_abstention_with_a_statement_is_judged(text: str) -> None:
         ("Ann " + "x" * 200 + " left.", "200 letters"),
         ("The ferry is lovely /s", "symbol that may deny it"),
         ("The ferry is lovely. \u274c", "symbol that may deny it"),
+        ("/s", "symbol that may deny it"),
+        ("NOT!", "denies what stands beside it"),
+        ("The opposite is true.", "denies what stands beside it"),
+        ("Ann left (false).", "denies what stands beside it"),
+        ("A n n  l e f t  e a r l y.", "unusual characters"),
+        ("Ann l-e-f-t-i-t there.", "unusual characters"),
+        ("#AnnLeftTheFerryEarly", "unusual characters"),
     ],
 )
 def test_what_cannot_be_judged_says_why(text: str, problem: str) -> None:
@@ -203,6 +210,19 @@ def test_what_cannot_be_judged_says_why(text: str, problem: str) -> None:
     assert unit.asserts
     assert unit.problem is not None
     assert problem in unit.problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is it true? That is false.",
+        "Set overwrite(false) first.",
+        "Tags: #GetOutAndExplore is one.",
+        "F.B.I. and U.S. agents met Ann.",
+    ],
+)
+def test_usual_forms_are_judged(text: str) -> None:
+    assert all(unit.problem is None for unit in read_response(text).units)
 
 
 @pytest.mark.parametrize(

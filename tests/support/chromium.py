@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,15 @@ def keys(browser: Any, *pressed: str) -> None:
 
     for key in pressed:
         ActionChains(browser).send_keys(key).perform()
+
+
+def violations(browser: Any) -> list[str]:
+    """Return what axe finds in the page: names, roles, contrast and the like."""
+    axe = files("axe_core_python") / "axe.min.js"
+    browser.execute_script(axe.read_text(encoding="utf-8"))
+    found = browser.execute_async_script(
+        "axe.run(document, {resultTypes: ['violations']})"
+        ".then(({violations}) => arguments[0](violations.flatMap("
+        " ({id, nodes}) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`))))"
+    )
+    return list(found)

@@ -69,6 +69,12 @@ _SHARE_OF = re.compile(
 _TOKEN = re.compile(r"\d+(?:\.\d{3})*,\d{1,2}(?![\d,])|\d+(?:\.\d+|, ?\d{3}\b)*|[^\W\d_]+")
 _CELL = re.compile(r"\d+(?:\.\d+)?")
 _SPLIT = re.compile(r"(?<=\d)([.,]) (?=\d)")
+# "twenty-five" does not say "five".
+_TENS = re.compile(
+    r"\b((?:twen|thir|for|fif|six|seven|eigh|nine)ty)-"
+    r"(one|two|three|four|five|six|seven|eight|nine)\b",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _DECIMAL_COMMA = re.compile(r"\d,\d{1,2}$")
 _STOP = re.compile(r"[.!?\n]")
@@ -291,6 +297,7 @@ def occurs(said: Quantity, tokens: frozenset[str]) -> bool:
 @remembered(1024)
 def words_of(text: str) -> frozenset[str]:
     """Return the words and numbers of a text, months and numbers in one form."""
+    text = _TENS.sub(lambda found: str(_WORDS[found[1].lower()] + _WORDS[found[2].lower()]), text)
     text += " " + _SPLIT.sub(r"\1", text)  # "1. 1 million" in a text that was split into words
     # "1,950" can be one number, or two cells of a row.
     return _forms([*_TOKEN.findall(text), *_CELL.findall(text)])

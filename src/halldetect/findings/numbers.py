@@ -28,6 +28,7 @@ from halldetect.facts.quantities import (
 )
 from halldetect.findings.wrong_words import lowered
 from halldetect.preparation import Findings
+from halldetect.reading.answers import ANSWER_TO
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.structured import read_records
 from halldetect.report import ClaimReport, ErrorKind, Status, WrongWords, rounded
@@ -51,6 +52,8 @@ _LABEL = re.compile(
 )
 # Neither is "open seven days a week".
 _EVERY_DAY = re.compile(r"\w+ days a week\b|24/7\b", re.IGNORECASE)
+# A yes asserts the numbers of its question, so the question does not vouch for them.
+_AFFIRMED = re.compile(rf'{ANSWER_TO} ".*" is (?:yes|yep|yeah|correct|right|true)\b', re.IGNORECASE)
 # A step between numbers of the source.
 _STEP = re.compile(r" [-+x/] | of | (?:after|before) |^the \d+ items")
 # Words of a claim that speaks of a computation.
@@ -143,6 +146,10 @@ class _Source:
         return frozenset().union(*map(words_of, self._texts))
 
     @cached_property
+    def _document_words(self) -> frozenset[str]:
+        return frozenset().union(*map(words_of, self._texts[:-1]))
+
+    @cached_property
     def _sentences(self) -> list[tuple[str, frozenset[str], Sequence[Quantity]]]:
         return [
             (text, content_keys(text), read_quantities(text))
@@ -167,8 +174,9 @@ class _Source:
         steps: list[str] = []
         reading = report.text
         denied = (report.contradiction or 0.0) > MAX_CONTRADICTION
+        words = self._document_words if _AFFIRMED.match(report.text) else self._words
         for said in _facts(report.text):
-            written = occurs(said, self._words)
+            written = occurs(said, words)
             if written and report.status is Status.SUPPORTED:
                 continue
             expression = self._expression(said, report.text)

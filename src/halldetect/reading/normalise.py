@@ -38,7 +38,17 @@ _UNUSUAL = re.compile(
 )
 _MORSE = re.compile(r"(?:[.\-]{1,6}\s+(?:/\s+)?){8}")
 _DISGUISED = re.compile(r"\b(?:n0t|n0ne|n[3e]v3r|n3ver|cann0t)\b")
-_DENYING_SIGN = re.compile(r"\A[❌✗✘🚫👎⛔¬]|(?:[❌✗✘🚫👎⛔]\ufe0f?|\s/s)[\s.!]*\Z")
+_DENYING_SIGN = re.compile(r"\A[❌✗✘🚫👎⛔¬]|(?:[❌✗✘🚫👎⛔]\ufe0f?|(?:\A|\s)/s)[\s.!]*\Z")
+# These turn round what stands beside them.
+_DENYING_REMARK = re.compile(
+    r"\A\W*(?:NOT|(?:[Jj]ust |[Oo]nly )?[Kk]idding|[Tt]he (?:opposite|reverse|contrary) is "
+    r"(?:true|the case)|[Nn]one of (?:this|that|it) is true)\W*\Z"
+    r"|\s\((?:NOT!?|not true|false|untrue|a lie)\)"
+)
+# "C h i l d r e n", and "#ACabinCrashedInMay".
+_SPELLED = re.compile(
+    r"(?<![^\W_])(?:[A-Za-z](?: +|[-._])){5,}[A-Za-z](?![^\W_])|#(?:[A-Z]+[a-z\d]+){5}"
+)
 # No one writes a longer word; tokenizers stop at 100 letters.
 MAX_WORD = 60
 _LETTERS = re.compile(rf"[^\W\d_{UNSPACED}]+")
@@ -93,6 +103,7 @@ def _is_unusual(text: str) -> bool:
         (not text.isascii() and _UNUSUAL.search(text) is not None)
         or (text.count(".") + text.count("-") >= 8 and _MORSE.search(text) is not None)
         or (("0" in text or "3" in text) and _DISGUISED.search(text) is not None)
+        or _SPELLED.search(text) is not None
     )
 
 
@@ -102,6 +113,8 @@ def unreadable(text: str) -> str | None:
         return "it has unusual characters"
     if (not text.isascii() or "/s" in text) and _DENYING_SIGN.search(text):
         return "it has a symbol that may deny it"
+    if _DENYING_REMARK.search(text):
+        return "it denies what stands beside it"
     if not any(map(str.isalnum, text)):
         return "it has no letters"
     if len(text) <= MAX_WORD or max(map(len, text.split())) <= MAX_WORD:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from halldetect.cli import demo
-from tests.support.chromium import keys, text_of
+from tests.support.chromium import keys, text_of, violations
 
 pytestmark = pytest.mark.browser
 
@@ -116,6 +116,31 @@ def test_controls_and_views_have_names(page, real_service):
         assert page.browser.title.endswith(": HallDetect")
         identities = page.run("return [...document.querySelectorAll('[id]')].map((n) => n.id)")
         assert len(identities) == len(set(identities)), address
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing(page, real_service, width, scheme):
+    (identity,) = stored(real_service, demo.RESPONSE, question="How much?")
+    talk = stored_conversation(real_service)
+    page.begin(width=width, scheme=scheme)
+    for address, ready in (
+        ("/", "#check-form"),
+        ("/?view=history", ".past tbody tr"),
+        (f"/?report={identity}", ".report-view .card.open"),
+        (f"/?report={talk}", ".message .card.open"),
+    ):
+        page.open(address)
+        page.wait(ready)
+        assert violations(page.browser) == [], address
+    page.open()
+    page.paste("#documents textarea", demo.SOURCE)
+    page.paste("#response", demo.RESPONSE)
+    page.press("#compare")
+    page.paste("#response-b", FARE)
+    page.press("#submit")
+    page.wait("#comparison h1")
+    assert violations(page.browser) == [], "comparison"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
