@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 from halldetect.explanation.error_kinds import KINDS
 from halldetect.explanation.explain import Findings
@@ -19,7 +19,7 @@ from halldetect.facts.recogniser import find_facts
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span, place_of
-from halldetect.reading.overlap import content_keys, content_words
+from halldetect.reading.overlap import ContentWord, content_keys, content_words
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
@@ -30,8 +30,12 @@ from halldetect.verification.windows import Kind, Task
 _SURE = 0.975
 # Runs of new words with fewer other words between them are one run.
 _GAP = 6
-# From this share of a claim on, its new words are the whole claim.
-_WHOLE = 0.3
+# From this share of new words on, a whole clause is marked, as people do.
+_CLAUSE = 0.25
+_CUT = re.compile(
+    r"(?<=[,;:])\s|\s(?=\()|\s(?=(?:and|but|which|who|because|while|although|where|when|after|before"
+    r"|including|such as|with)\b)"
+)
 _WORD = re.compile(r"\w+")
 # Questions to the verifier for each claim.
 _MOST = 12
@@ -90,37 +94,48 @@ def mark_wrong_words(
 
 
 def _wrong(report: ClaimReport, known: frozenset[str]) -> Iterator[WrongWords]:
-    error, found = report.error, report.wrong
+    error, found = report.error, list(report.wrong)
     said = "" if error is None else error.claim_words
     if error is not None and said and error.kind is not ErrorKind.INVENTED:
         same = [item for item in found if said in item.words or item.words in said]
-        if not same:
-            yield WrongWords(error.kind, said, error.source_words)
-        for item in found:
-            more = error.source_words if item in same[:1] else ""
-            yield replace(item, source_words=item.source_words or more)
-        return
+        if same:
+            at, more = found.index(same[0]), error.source_words
+            found[at] = replace(same[0], source_words=same[0].source_words or more)
+        else:
+            found.insert(0, WrongWords(error.kind, said, error.source_words))
     yield from found
-    if not any(said in item.words or item.kind is ErrorKind.IDENTIFIER for item in found):
-        # The error has only the first of the new words.
+    # The error has only the first of the new words.
+    if not any(item.source_words or item.kind is ErrorKind.IDENTIFIER for item in found):
+        marked = [item.words for item in found]
         runs = new_words(report.text, known) or [said]
-        yield from (WrongWords(ErrorKind.INVENTED, words) for words in runs if words)
+        yield from (
+            WrongWords(ErrorKind.INVENTED, words) for words in runs if words and words not in marked
+        )
 
 
 def new_words(claim: str, known: frozenset[str]) -> list[str]:
-    """Return the runs of words of a claim whose content words the source never uses.
+    """Return the clauses of a claim with many content words that the source never uses.
 
-    The whole claim is one run if many of its content words are new.
+    Without such a clause, the runs of new words are returned.
     """
     content = content_words(claim)
     new = [word for word in content if word.key not in known]
-    if not new:
-        return []
-    if len(new) >= _WHOLE * len(content):
-        return [claim[content[0].start : content[-1].end]]
-    runs = [[new[0].start, new[0].end]]
-    for word in new[1:]:
-        if len(_WORD.findall(claim[runs[-1][1] : word.start])) < _GAP:
+    cuts = [0, *(match.start() for match in _CUT.finditer(claim)), len(claim)]
+    clauses: list[list[int]] = []
+    for start, end in pairwise(cuts):
+        words, fresh = (sum(start <= word.start < end for word in some) for some in (content, new))
+        if fresh and fresh >= _CLAUSE * words:
+            if clauses and clauses[-1][1] == start:
+                clauses[-1][1] = end
+            else:
+                clauses.append([start, end])
+    return [claim[start:end].strip(" ,;:().") for start, end in clauses] or _runs(claim, new)
+
+
+def _runs(claim: str, new: Sequence[ContentWord]) -> list[str]:
+    runs: list[list[int]] = []
+    for word in new:
+        if runs and len(_WORD.findall(claim[runs[-1][1] : word.start])) < _GAP:
             runs[-1][1] = word.end
         else:
             runs.append([word.start, word.end])
