@@ -17,8 +17,7 @@ the processor time of a check with that search over the time without it.
 `--rows` takes all answers to some sources, in turn from each dataset, by a fixed seed. `--kept`
 names a file of finished rows, which an interrupted measurement takes up again. `--jobs` is the
 number of processes. Options of the verifier: `benchmarks.verifiers`. Writes
-benchmarks/results/findings.json; no text. The stored file also has ways to mark, shares of time
-and a count of numbers that `git show 8f198c5:benchmarks/findings.py` measured.
+benchmarks/results/findings.json; no text.
 """
 
 from __future__ import annotations

@@ -80,6 +80,11 @@ def suites() -> list[str]:
         )
 
     joined = read("suites/base")["suites"]["recombined"]
+    time = found["time base"]
+
+    def percent(one: dict[str, Any]) -> str:
+        return f"{100 * one['added']:.1f} %"
+
     turns = {n: read(f"suites/conversations-{n}")["suites"]["conversations"]
              for n in ("base", "large")}  # fmt: skip
     return [
@@ -92,6 +97,8 @@ def suites() -> list[str]:
         f"{disputes['found']} of {disputes['disputed']} found, none falsely",
         f"{missing['right_statement']} of {missing['incomplete']} incomplete answers get the right "
         f"one, {missing['complete_with_missing']} of {missing['complete']} complete ones get any",
+        f"{percent(time['ragtruth'])} on RAGTruth, {percent(time['two documents'])} with two "
+        "documents",
         *(
             f"| turns of conversations, `{name}` | "
             + both(one, "{} of {} wrong ones flagged, {} of {} right ones")
