@@ -3,13 +3,15 @@
     python -m benchmarks.findings disputes|identifiers|missing         the files of tests/data
     python -m benchmarks.findings time --data DIR [--rows 60]
     python -m benchmarks.findings words --data DIR [--rows 60] [--train] [--jobs 4] [--kept FILE]
+    python -m benchmarks.findings words --faithbench CLONE [--rows 60] [--jobs 4] [--kept FILE]
 
 `disputes`, `identifiers` and `missing` count what is found and what is found falsely. `time` is
 the processor time that all findings of a default check add to the rest of it: for rows of RAGTruth,
 answers from two documents, and disputes, whose sources have a sentence or two.
 
 `words` compares, character by character, the marks of all responses with those of people, on the
-test parts of RAGTruth or, with `--train`, on its training half: whole sentences with a failing
+test parts of RAGTruth, with `--train` on its training half, or with a clone of vectara/FaithBench
+on the spans that any of its annotators called unwanted: whole sentences with a failing
 claim, the failing claims, their wrong words by rule (the whole claim if there are none), and those
 found by removal too. Intervals of F1 are from bootstrap samples of the sources. `removal_ratio` is
 the processor time of a check with that search over the time without it.
@@ -46,7 +48,7 @@ from halldetect.inputs import Pair
 from halldetect.reading.document import Span
 from halldetect.reading.sentences import sentences
 from halldetect.report import ClaimReport, ErrorKind, Report
-from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.datasets.labelled_rows import Row, digest
 from halldetect_bench.registry import load_dataset
 
 DATASETS = ("ragtruth-selection-qa", "ragtruth-selection-summary", "ragtruth-selection-data2txt")
@@ -188,6 +190,24 @@ def chosen(loaded: Sequence[Sequence[Row]], limit: int | None) -> list[Row]:
     return list(chain.from_iterable(turns))[:limit]
 
 
+def faithbench_rows(clone: Path) -> list[Row]:
+    """Return the annotated summaries of FaithBench with the spans that anyone called unwanted."""
+    rows = []
+    for path in sorted((clone / "data_for_release").glob("*.json")):
+        for sample in json.loads(path.read_text("utf-8"))["samples"]:
+            spans = tuple(
+                (one["summary_start"], one["summary_end"])
+                for one in sample["annotations"]
+                if any(label.startswith("Unwanted") for label in one["label"])
+            )
+            source, id = sample["source"], f"{path.stem}/{sample['sample_id']}"
+            rows.append(
+                Row("faithbench", id, source, sample["summary"], bool(spans),
+                    document=digest(source), spans=spans)
+            )  # fmt: skip
+    return rows
+
+
 def kept(path: Path | None) -> list[tuple[Any, ...]]:
     """Return the finished rows of a file; none without one."""
     if path is None or not path.exists():
@@ -227,7 +247,11 @@ def compared(options: argparse.Namespace, rows: Sequence[Row]) -> list[tuple[Any
 def words(options: argparse.Namespace) -> dict[str, Any]:
     """Return precision, recall and F1 of marked words, claims and sentences."""
     names = TRAINED if options.train else DATASETS
-    loaded = [load_dataset(name, root=options.data).rows for name in names]
+    loaded = (
+        [faithbench_rows(options.faithbench)]
+        if options.faithbench
+        else [load_dataset(name, root=options.data).rows for name in names]
+    )
     rows = chosen(loaded, options.rows)
     wanted = {(row.dataset, row.id) for row in rows}
     found = [item for item in kept(options.kept) if item[:2] in wanted]
@@ -277,6 +301,7 @@ def main() -> None:
     parser.add_argument("what", choices=(*measures, "time", "words"))
     add_verifier_options(parser)
     parser.add_argument("--data", default="data", help="the folder of the datasets")
+    parser.add_argument("--faithbench", type=Path, help="a clone of vectara/FaithBench")
     parser.add_argument("--rows", type=int, help="default: all")
     parser.add_argument("--train", action="store_true", help="the training half")
     parser.add_argument("--jobs", type=int, default=1)
@@ -289,8 +314,8 @@ def main() -> None:
     elif options.what in measures:
         figures = measures[options.what](detector)
     figures["weights"] = detector.verifier.description["digest"]
-    known = stored(options.out)
-    known |= {f"{options.what}{' train' if options.train else ''} {options.verifier}": figures}
+    part = " faithbench" if options.faithbench else " train" if options.train else ""
+    known = stored(options.out) | {f"{options.what}{part} {options.verifier}": figures}
     store(options.out, known)
     print(json.dumps(figures))
 

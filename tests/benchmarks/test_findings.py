@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ def options(monkeypatch: pytest.MonkeyPatch) -> argparse.Namespace:
     monkeypatch.setattr(findings, "load_dataset", rows)
     monkeypatch.setattr(findings, "verifier_of", lambda options: OverlapVerifier())
     return argparse.Namespace(
-        train=False, data="", rows=None, jobs=1, device="cpu", verifier="base", kept=None
-    )
+        train=False, data="", rows=None, jobs=1, device="cpu", verifier="base", kept=None,
+        faithbench=None,
+    )  # fmt: skip
 
 
 def test_marks_are_compared_by_character(options: argparse.Namespace) -> None:
@@ -71,6 +73,22 @@ def test_time_of_findings_is_compared_with_the_rest(
     found = findings.time_added(Detector(verifier=OverlapVerifier()), "", 2)
     assert [part["checks"] for part in found.values()] == [2, 24, 1]
     assert all(part["added"] > 0 for part in found.values())
+
+
+def test_spans_of_faithbench_are_those_called_unwanted(
+    options: argparse.Namespace, tmp_path: Path
+) -> None:
+    labels = ["Unwanted", "Unwanted.Intrinsic"], ["Benign"]
+    marked = [{"summary_start": 41, "summary_end": 62, "label": label} for label in labels]
+    marked[1]["summary_start"] = 0
+    sample = {"sample_id": 3, "source": SOURCE, "summary": RESPONSE, "annotations": marked}
+    folder = tmp_path / "data_for_release"
+    folder.mkdir()
+    (folder / "batch_1.json").write_text(json.dumps({"samples": [sample]}), encoding="utf-8")
+    (row,) = findings.faithbench_rows(tmp_path)
+    assert (row.id, row.spans, row.hallucinated) == ("batch_1/3", ((41, 62),), True)
+    options.faithbench = tmp_path
+    assert findings.words(options)["words"]["precision"] == 1.0
 
 
 def test_f1_by_hand() -> None:
