@@ -19,7 +19,7 @@ from halldetect.facts.recogniser import find_facts
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span, place_of
-from halldetect.reading.overlap import ContentWord, content_keys, content_words
+from halldetect.reading.overlap import content_keys, content_words
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
@@ -28,15 +28,12 @@ from halldetect.verification.windows import Kind, Task
 
 # A claim with more support than this keeps it, unless a rule needs no verifier.
 _SURE = 0.975
-# Runs of new words with fewer other words between them are one run.
-_GAP = 6
 # From this share of new words on, a whole clause is marked, as people do.
 _CLAUSE = 0.25
 _CUT = re.compile(
     r"(?<=[,;:])\s|\s(?=\()|\s(?=(?:and|but|which|who|because|while|although|where|when|after|before"
     r"|including|such as|with)\b)"
 )
-_WORD = re.compile(r"\w+")
 # Questions to the verifier for each claim.
 _MOST = 12
 
@@ -114,32 +111,25 @@ def _wrong(report: ClaimReport, known: frozenset[str]) -> Iterator[WrongWords]:
 
 
 def new_words(claim: str, known: frozenset[str]) -> list[str]:
-    """Return the clauses of a claim with many content words that the source never uses.
+    """Return the clauses of a claim in which many content words are new to the source.
 
-    Without such a clause, the runs of new words are returned.
+    If there are few new words, the clause with the largest share of them is returned.
     """
-    content = content_words(claim)
-    new = [word for word in content if word.key not in known]
+    words = content_words(claim)
     cuts = [0, *(match.start() for match in _CUT.finditer(claim)), len(claim)]
-    clauses: list[list[int]] = []
+    shares = []
     for start, end in pairwise(cuts):
-        words, fresh = (sum(start <= word.start < end for word in some) for some in (content, new))
-        if fresh and fresh >= _CLAUSE * words:
-            if clauses and clauses[-1][1] == start:
-                clauses[-1][1] = end
+        new = [word.key not in known for word in words if start <= word.start < end]
+        shares.append(sum(new) / (len(new) or 1))
+    least = min(_CLAUSE, max(shares))
+    found: list[list[int]] = []
+    for (start, end), share in zip(pairwise(cuts), shares, strict=True):
+        if share >= least > 0:
+            if found and found[-1][1] == start:
+                found[-1][1] = end
             else:
-                clauses.append([start, end])
-    return [claim[start:end].strip(" ,;:().") for start, end in clauses] or _runs(claim, new)
-
-
-def _runs(claim: str, new: Sequence[ContentWord]) -> list[str]:
-    runs: list[list[int]] = []
-    for word in new:
-        if runs and len(_WORD.findall(claim[runs[-1][1] : word.start])) < _GAP:
-            runs[-1][1] = word.end
-        else:
-            runs.append([word.start, word.end])
-    return [claim[start:end] for start, end in runs]
+                found.append([start, end])
+    return [claim[start:end].strip(" ,;:().") for start, end in found]
 
 
 def find_words(
