@@ -206,9 +206,7 @@ def test_an_invented_identifier_is_wrong_whatever_the_verifier_says() -> None:
 def test_new_words_of_a_failing_claim_are_marked() -> None:
     known = content_keys("The old mill by the river was closed in May by the old town council.")
     mill = "The old mill by the river was closed in May by the old council of the town"
-    assert new_words(f"{mill} of angry giants, and in May.", known) == [
-        f"{mill} of angry giants"
-    ]
+    assert new_words(f"{mill} of angry giants, and in May.", known) == [f"{mill} of angry giants"]
     assert new_words(f"{mill}, which angry giants run, and fell silent.", known) == [
         "which angry giants run, and fell silent"
     ]
