@@ -61,7 +61,7 @@ def security() -> list[str]:
 
 
 def measured() -> list[str]:
-    return [*suites(), *kinds(), *forms(), *repairs(), *batches()]
+    return [*suites(), *marks(), *kinds(), *forms(), *repairs(), *batches()]
 
 
 def suites() -> list[str]:
@@ -103,6 +103,24 @@ def suites() -> list[str]:
             f"| turns of conversations, `{name}` | "
             + both(one, "{} of {} wrong ones flagged, {} of {} right ones")
             for name, one in turns.items()
+        ),
+    ]
+
+
+def marks() -> list[str]:
+    """Return the sizes and the F1 of marked characters."""
+    large, base = (read("findings")[f"words {name}"] for name in ("large", "faithbench base"))
+
+    def cell(one: dict[str, Any]) -> str:
+        low, high = one["interval"]
+        return f"{one['f1']:.3f} ({low:.3f} to {high:.3f})"
+
+    return [
+        f"{large['responses']} answers to {large['sources']} sources",
+        f"{base['responses']} summaries of {base['sources']} texts",
+        *(
+            f"| {cell(large[way])} | {cell(base[way])} |"
+            for way in ("sentences", "claims", "words", "removal")
         ),
     ]
 
