@@ -1,17 +1,25 @@
-"""Measure the findings: disputes, identifiers, missing statements and wrong words.
+"""Measure the findings: disputes, identifiers, missing statements, wrong words and their time.
 
     python -m benchmarks.findings disputes|identifiers|missing         the files of tests/data
-    python -m benchmarks.findings words --data DIR [--rows 60] [--train] [--jobs 4]
+    python -m benchmarks.findings time --data DIR [--rows 60]
+    python -m benchmarks.findings words --data DIR [--rows 60] [--train] [--jobs 4] [--kept FILE]
+    python -m benchmarks.findings words --faithbench CLONE [--rows 60] [--jobs 4] [--kept FILE]
 
-`disputes`, `identifiers` and `missing` count what is found and what is found falsely.
+`disputes`, `identifiers` and `missing` count what is found and what is found falsely. `time` is
+the processor time that all findings of a default check add to the rest of it: for rows of RAGTruth,
+answers from two documents, and disputes, whose sources have a sentence or two.
+
 `words` compares, character by character, the marks of all responses with those of people, on the
-test parts of RAGTruth or, with `--train`, on its training half: whole sentences with a failing
+test parts of RAGTruth, with `--train` on its training half, or with a clone of vectara/FaithBench
+on the spans that any of its annotators called unwanted: whole sentences with a failing
 claim, the failing claims, their wrong words by rule (the whole claim if there are none), and those
 found by removal too. Intervals of F1 are from bootstrap samples of the sources. `removal_ratio` is
 the processor time of a check with that search over the time without it.
-`--jobs` is the number of processes. Options of the verifier: `benchmarks.verifiers`. Writes
-benchmarks/results/findings.json; no text. The stored file also has ways to mark, shares of time
-and a count of numbers that `git show 8f198c5:benchmarks/findings.py` measured.
+
+`--rows` takes all answers to some sources, in turn from each dataset, by a fixed seed. `--kept`
+names a file of finished rows, which an interrupted measurement takes up again. `--jobs` is the
+number of processes. Options of the verifier: `benchmarks.verifiers`. Writes
+benchmarks/results/findings.json; no text.
 """
 
 from __future__ import annotations
@@ -21,20 +29,26 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from itertools import chain, zip_longest
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from benchmarks.store import command, entries, store, stored
+from benchmarks.suites import suite_rows
 from benchmarks.verifiers import add_verifier_options, verifier_of
+from halldetect import pipeline
 from halldetect.detector import BLOCK, Detector
 from halldetect.findings.wrong_words import find_words
 from halldetect.inputs import Pair
 from halldetect.reading.document import Span
 from halldetect.reading.sentences import sentences
 from halldetect.report import ClaimReport, ErrorKind, Report
-from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.datasets.labelled_rows import Row, digest
 from halldetect_bench.registry import load_dataset
 
 DATASETS = ("ragtruth-selection-qa", "ragtruth-selection-summary", "ragtruth-selection-data2txt")
@@ -46,20 +60,24 @@ Counts = tuple[int, int, int]
 
 def disputes(detector: Detector) -> dict[str, Any]:
     """Return how many disputes are found and how many are false."""
-    pairs = [
-        Pair(
-            [{"id": name, "text": text} for name, text in entry["documents"].items()],
-            entry["claim"],
-        )
-        for entry in entries("disputes")
-    ]
-    found = [bool(report.disputed) for report in detector.check_many(pairs)]
+    found = [bool(report.disputed) for report in detector.check_many(disputed_pairs())]
     marked = [entry["disputed"] for entry in entries("disputes")]
     hits = sum(mark and hit for mark, hit in zip(marked, found, strict=True))
     return {
         "disputed": sum(marked), "found": hits, "undisputed": len(marked) - sum(marked),
         "false": sum(found) - hits,
     }  # fmt: skip
+
+
+def disputed_pairs() -> list[Pair]:
+    """Return the pairs of documents with their claim."""
+    return [
+        Pair(
+            [{"id": name, "text": text} for name, text in entry["documents"].items()],
+            entry["claim"],
+        )
+        for entry in entries("disputes")
+    ]
 
 
 def identifiers(detector: Detector) -> dict[str, Any]:
@@ -88,6 +106,42 @@ def missing(detector: Detector) -> dict[str, Any]:
             counts[f"{side}_with_missing"] += bool(texts)
             counts["right_statement"] += side == "incomplete" and entry["missing"] in texts
     return dict(sorted(counts.items()))
+
+
+def time_added(detector: Detector, data: str, limit: int | None) -> dict[str, Any]:
+    """Return by set the processor time of checks, and what the findings add to the rest of it."""
+    loaded = [load_dataset(name, root=data).rows for name in DATASETS]
+    answers = [Pair(row.source, row.response, row.question) for row in chosen(loaded, limit)]
+    rows = suite_rows("two_documents_independent")
+    combined = [Pair(row.source, row.claim, row.question) for row in rows]
+    detector.check_many(answers[:1])
+    sets = {"ragtruth": answers, "two documents": combined, "disputes": disputed_pairs()}
+    return {name: added(detector, pairs) for name, pairs in sets.items()}
+
+
+def added(detector: Detector, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return the seconds of some checks, and the share that the steps of the findings add."""
+    spent = 0.0
+
+    def timed(step: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any, **named: Any) -> Any:
+            nonlocal spent
+            began = time.process_time()
+            found = step(*given, **named)
+            spent += time.process_time() - began
+            return found
+
+        return run
+
+    with ExitStack() as stack:
+        for name in ("check_facts", "mark_wrong_words", "find_disputes"):
+            stack.enter_context(patch.object(pipeline, name, timed(getattr(pipeline, name))))
+        began = time.process_time()
+        for pair in pairs:
+            detector.check_many([pair])
+        seconds = time.process_time() - began
+    share = round(spent / (seconds - spent), 4)
+    return {"checks": len(pairs), "seconds": round(seconds, 1), "added": share}
 
 
 def marks(claims: Iterable[ClaimReport], *, words: bool) -> set[int]:
@@ -122,8 +176,50 @@ def f1(counts: Iterable[Counts]) -> float:
     return 2 * shared / (marked + gold) if marked + gold else 0.0
 
 
+def chosen(loaded: Sequence[Sequence[Row]], limit: int | None) -> list[Row]:
+    """Return the first rows of some datasets, by source in a random order, in turn from each."""
+    order = []
+    for rows in loaded:
+        by_source: dict[str, list[Row]] = {}
+        for row in rows:
+            by_source.setdefault(row.document, []).append(row)
+        groups = list(by_source.values())
+        random.Random(0).shuffle(groups)
+        order.append(groups)
+    turns = chain.from_iterable(zip_longest(*order, fillvalue=[]))
+    return list(chain.from_iterable(turns))[:limit]
+
+
+def faithbench_rows(clone: Path) -> list[Row]:
+    """Return the annotated summaries of FaithBench with the spans that anyone called unwanted."""
+    rows = []
+    for path in sorted((clone / "data_for_release").glob("*.json")):
+        for sample in json.loads(path.read_text("utf-8"))["samples"]:
+            spans = tuple(
+                (one["summary_start"], one["summary_end"])
+                for one in sample["annotations"]
+                if any(label.startswith("Unwanted") for label in one["label"])
+            )
+            source, id = sample["source"], f"{path.stem}/{sample['sample_id']}"
+            rows.append(
+                Row("faithbench", id, source, sample["summary"], bool(spans),
+                    document=digest(source), spans=spans)
+            )  # fmt: skip
+    return rows
+
+
+def kept(path: Path | None) -> list[tuple[Any, ...]]:
+    """Return the finished rows of a file; none without one."""
+    if path is None or not path.exists():
+        return []
+    lines = path.read_text("utf-8").splitlines()
+    return [tuple(json.loads(line)) for line in lines]
+
+
 def compared(options: argparse.Namespace, rows: Sequence[Row]) -> list[tuple[Any, ...]]:
-    """Return dataset, source, counts by way, and seconds of check and removal of each row."""
+    """Return dataset, id, source, counts by way, seconds of check and removal of each row."""
+    if not rows:
+        return []
     detector = Detector(verifier=verifier_of(options))
     found = []
     block = 1 if options.device == "cpu" or options.verifier == "base" else BLOCK
@@ -140,7 +236,10 @@ def compared(options: argparse.Namespace, rows: Sequence[Row]) -> list[tuple[Any
             counts = {
                 way: (len(marked & gold), len(marked), len(gold)) for way, marked in sets.items()
             }
-            found.append((row.dataset, row.document, counts, seconds))
+            found.append((row.dataset, row.id, row.document, counts, seconds))
+            if options.kept:
+                with options.kept.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(found[-1]) + "\n")
         print(f"{start + len(some)} of {len(rows)}", flush=True)
     return found
 
@@ -148,20 +247,28 @@ def compared(options: argparse.Namespace, rows: Sequence[Row]) -> list[tuple[Any
 def words(options: argparse.Namespace) -> dict[str, Any]:
     """Return precision, recall and F1 of marked words, claims and sentences."""
     names = TRAINED if options.train else DATASETS
-    rows = [row for name in names for row in load_dataset(name, root=options.data).rows]
-    random.Random(0).shuffle(rows)
-    rows = rows[: options.rows]
-    parts = [rows[at :: options.jobs] for at in range(options.jobs)]
+    loaded = (
+        [faithbench_rows(options.faithbench)]
+        if options.faithbench
+        else [load_dataset(name, root=options.data).rows for name in names]
+    )
+    rows = chosen(loaded, options.rows)
+    wanted = {(row.dataset, row.id) for row in rows}
+    found = [item for item in kept(options.kept) if item[:2] in wanted]
+    done = {item[:2] for item in found}
+    rest = [row for row in rows if (row.dataset, row.id) not in done]
+    parts = [rest[at :: options.jobs] for at in range(options.jobs)]
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         run = map if options.jobs == 1 else pool.map
-        found = [item for part in run(compared, [options] * len(parts), parts) for item in part]
+        found += chain.from_iterable(run(compared, [options] * len(parts), parts))
     checked, searched = map(sum, zip(*(item[-1] for item in found), strict=True))
     figures: dict[str, Any] = {
         "responses": len(found), "marked": sum(bool(row.spans) for row in rows),
+        "sources": len({(dataset, source) for dataset, _, source, *_ in found}),
         "flagged": sum(counts["claims"][1] > 0 for *_, counts, _ in found),
         "removal_ratio": round(1 + searched / checked, 2),
     }  # fmt: skip
-    for way in found[0][2]:
+    for way in found[0][3]:
         figures[way] = dict(figures_of(found, way))
     return figures
 
@@ -170,7 +277,7 @@ def figures_of(found: Sequence[tuple[Any, ...]], way: str) -> Iterator[tuple[str
     """Yield precision, recall, F1 with its interval, and F1 by dataset, of one way to mark."""
     by_source: dict[str, list[Counts]] = {}
     by_dataset: dict[str, list[Counts]] = {}
-    for dataset, source, counts, _ in found:
+    for dataset, _, source, counts, _ in found:
         by_source.setdefault(f"{dataset} {source}", []).append(counts[way])
         by_dataset.setdefault(dataset.removeprefix("ragtruth-selection-"), []).append(counts[way])
     every = [counts for some in by_source.values() for counts in some]
@@ -189,23 +296,26 @@ def figures_of(found: Sequence[tuple[Any, ...]], way: str) -> Iterator[tuple[str
 
 def main() -> None:
     """Measure, print and store the figures."""
+    measures = {"disputes": disputes, "identifiers": identifiers, "missing": missing}
     parser = command(__doc__, "findings.json")
-    parser.add_argument("what", choices=("disputes", "identifiers", "missing", "words"))
+    parser.add_argument("what", choices=(*measures, "time", "words"))
     add_verifier_options(parser)
     parser.add_argument("--data", default="data", help="the folder of the datasets")
+    parser.add_argument("--faithbench", type=Path, help="a clone of vectara/FaithBench")
     parser.add_argument("--rows", type=int, help="default: all")
     parser.add_argument("--train", action="store_true", help="the training half")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--kept", type=Path, help="a file of finished rows, to continue")
     options = parser.parse_args()
-    if options.what == "words":
-        figures = words(options)
-    else:
-        measure = {"disputes": disputes, "identifiers": identifiers, "missing": missing}
-        detector = Detector(verifier=verifier_of(options))
-        figures = measure[options.what](detector)
-        figures["weights"] = detector.verifier.description["digest"]
-    known = stored(options.out)
-    known |= {f"{options.what}{' train' if options.train else ''} {options.verifier}": figures}
+    figures = words(options) if options.what == "words" else {}
+    detector = Detector(verifier=verifier_of(options))
+    if options.what == "time":
+        figures = time_added(detector, options.data, options.rows)
+    elif options.what in measures:
+        figures = measures[options.what](detector)
+    figures["weights"] = detector.verifier.description["digest"]
+    part = " faithbench" if options.faithbench else " train" if options.train else ""
+    known = stored(options.out) | {f"{options.what}{part} {options.verifier}": figures}
     store(options.out, known)
     print(json.dumps(figures))
 

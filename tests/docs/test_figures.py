@@ -61,7 +61,7 @@ def security() -> list[str]:
 
 
 def measured() -> list[str]:
-    return [*suites(), *kinds(), *forms(), *repairs(), *batches()]
+    return [*suites(), *marks(), *kinds(), *forms(), *repairs(), *batches()]
 
 
 def suites() -> list[str]:
@@ -80,6 +80,11 @@ def suites() -> list[str]:
         )
 
     joined = read("suites/base")["suites"]["recombined"]
+    time = found["time base"]
+
+    def percent(one: dict[str, Any]) -> str:
+        return f"{100 * one['added']:.1f} %"
+
     turns = {n: read(f"suites/conversations-{n}")["suites"]["conversations"]
              for n in ("base", "large")}  # fmt: skip
     return [
@@ -92,10 +97,30 @@ def suites() -> list[str]:
         f"{disputes['found']} of {disputes['disputed']} found, none falsely",
         f"{missing['right_statement']} of {missing['incomplete']} incomplete answers get the right "
         f"one, {missing['complete_with_missing']} of {missing['complete']} complete ones get any",
+        f"{percent(time['ragtruth'])} on RAGTruth, {percent(time['two documents'])} with two "
+        "documents",
         *(
             f"| turns of conversations, `{name}` | "
             + both(one, "{} of {} wrong ones flagged, {} of {} right ones")
             for name, one in turns.items()
+        ),
+    ]
+
+
+def marks() -> list[str]:
+    """Return the sizes and the F1 of marked characters."""
+    large, base = (read("findings")[f"words {name}"] for name in ("large", "faithbench base"))
+
+    def cell(one: dict[str, Any]) -> str:
+        low, high = one["interval"]
+        return f"{one['f1']:.3f} ({low:.3f} to {high:.3f})"
+
+    return [
+        f"{large['responses']} answers to {large['sources']} sources",
+        f"{base['responses']} summaries of {base['sources']} texts",
+        *(
+            f"| {cell(large[way])} | {cell(base[way])} |"
+            for way in ("sentences", "claims", "words", "removal")
         ),
     ]
 

@@ -121,6 +121,8 @@ def test_an_answer_is_annotated(proxies: Proxies, script: Script) -> None:
         "document": 0,
         "span": {"start": 27, "end": 49},
     }
+    (words,) = bad["claims"][0]["wrong"]
+    assert BAD[words["span"]["start"] : words["span"]["end"]] == words["words"]
     assert (good["verdict"], good["action"]) == ("faithful", "passed")
 
 

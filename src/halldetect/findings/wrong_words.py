@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 from halldetect.explanation.error_kinds import KINDS
 from halldetect.facts.phrases import Edit, shortened
@@ -28,11 +28,12 @@ from halldetect.verification.windows import Kind, Task
 
 # A claim with more support than this keeps it, unless a rule needs no verifier.
 _SURE = 0.975
-# Runs of new words with fewer other words between them are one run.
-_GAP = 6
-# From this share of a claim on, its new words are the whole claim.
-_WHOLE = 0.3
-_WORD = re.compile(r"\w+")
+# From this share of new words on, a whole clause is marked, as people do.
+_CLAUSE = 0.25
+_CUT = re.compile(
+    r"(?<=[,;:])\s|\s(?=\()|\s(?=(?:and|but|which|who|because|while|although|where|when|after|before"
+    r"|including|such as|with)\b)"
+)
 # Questions to the verifier for each claim.
 _MOST = 12
 
@@ -90,41 +91,45 @@ def mark_wrong_words(
 
 
 def _wrong(report: ClaimReport, known: frozenset[str]) -> Iterator[WrongWords]:
-    error, found = report.error, report.wrong
+    error, found = report.error, list(report.wrong)
     said = "" if error is None else error.claim_words
     if error is not None and said and error.kind is not ErrorKind.INVENTED:
         same = [item for item in found if said in item.words or item.words in said]
-        if not same:
-            yield WrongWords(error.kind, said, error.source_words)
-        for item in found:
-            more = error.source_words if item in same[:1] else ""
-            yield replace(item, source_words=item.source_words or more)
-        return
+        if same:
+            at, more = found.index(same[0]), error.source_words
+            found[at] = replace(same[0], source_words=same[0].source_words or more)
+        else:
+            found.insert(0, WrongWords(error.kind, said, error.source_words))
     yield from found
-    if not any(said in item.words or item.kind is ErrorKind.IDENTIFIER for item in found):
-        # The error has only the first of the new words.
+    # The error has only the first of the new words.
+    if not any(item.source_words or item.kind is ErrorKind.IDENTIFIER for item in found):
+        marked = [item.words for item in found]
         runs = new_words(report.text, known) or [said]
-        yield from (WrongWords(ErrorKind.INVENTED, words) for words in runs if words)
+        yield from (
+            WrongWords(ErrorKind.INVENTED, words) for words in runs if words and words not in marked
+        )
 
 
 def new_words(claim: str, known: frozenset[str]) -> list[str]:
-    """Return the runs of words of a claim whose content words the source never uses.
+    """Return the clauses of a claim in which many content words are new to the source.
 
-    The whole claim is one run if many of its content words are new.
+    If there are few new words, the clause with the largest share of them is returned.
     """
-    content = content_words(claim)
-    new = [word for word in content if word.key not in known]
-    if not new:
-        return []
-    if len(new) >= _WHOLE * len(content):
-        return [claim[content[0].start : content[-1].end]]
-    runs = [[new[0].start, new[0].end]]
-    for word in new[1:]:
-        if len(_WORD.findall(claim[runs[-1][1] : word.start])) < _GAP:
-            runs[-1][1] = word.end
-        else:
-            runs.append([word.start, word.end])
-    return [claim[start:end] for start, end in runs]
+    words = content_words(claim)
+    cuts = [0, *(match.start() for match in _CUT.finditer(claim)), len(claim)]
+    shares = []
+    for start, end in pairwise(cuts):
+        new = [word.key not in known for word in words if start <= word.start < end]
+        shares.append(sum(new) / (len(new) or 1))
+    least = min(_CLAUSE, max(shares))
+    found: list[list[int]] = []
+    for (start, end), share in zip(pairwise(cuts), shares, strict=True):
+        if share >= least > 0:
+            if found and found[-1][1] == start:
+                found[-1][1] = end
+            else:
+                found.append([start, end])
+    return [claim[start:end].strip(" ,;:().") for start, end in found]
 
 
 def find_words(

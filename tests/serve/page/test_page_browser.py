@@ -91,6 +91,19 @@ def test_report_is_downloaded_and_copied(page, downloads):
         assert copied.replace("\r\n", "\n") == taken[name]
 
 
+def test_wrong_words_and_missing_statements_are_shown(page):
+    page.open()
+    page.run("document.getElementById('missing').click()")
+    source = "A single ticket costs four euros. Dogs pay half the fare of a ticket."
+    answer = "A single ticket costs nine euros. Call <b>book_seat()</b> for a ticket."
+    page.ask(source, answer, question="What is the fare of a ticket for dogs?")
+    assert page.reported() == "Hallucinated"
+    marked = "\n".join(node.text for node in page.every(".report-view mark.wrong"))
+    assert "nine" in marked
+    assert "book_seat()" in marked
+    assert "Not in the response: “Dogs pay half" in text_of(page.browser, ".report-view")
+
+
 def test_kept_report_survives_a_reload(page, downloads, real_service):
     page.open()
     page.ask(keep=True, question="How much?")
