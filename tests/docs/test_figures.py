@@ -67,7 +67,7 @@ def measured() -> list[str]:
 def suites() -> list[str]:
     """Return the rows of our own suites."""
     found, own = read("findings"), read("suites/findings")["suites"]
-    clauses = read("forms/hidden-base")["clauses"]
+    clauses = read("forms/base")["clauses"]
     disputes, missing, names = (found[f"{n} base"] for n in ("disputes", "missing", "identifiers"))
     assert disputes["false"] == names["true_invented"] == 0
 
@@ -151,15 +151,15 @@ def forms() -> list[str]:
     def row(text: str, *keys: str) -> str:
         return f"{text} | {' | '.join(str(one[keys[0]][keys[1]]) for one in both)} |"
 
-    answers = both[0]["answers"]
+    answers, hostile = both[0]["answers"], both[0]["hostile_answers"]
     return [
+        f"hostile answers by kind called faithful, of {hostile['answers']} | "
+        f"{hostile['called_faithful']}, {len(hostile['silent'])} of them without a note | |",
         row(f"true statements flagged, of {answers['true_statements']}", "answers", "true_flagged"),
         row(f"false statements missed, of {answers['false_statements']}", "answers",
             "false_missed"),
         row(f"verdicts changed, of {both[0]['dressings']['dressed']:,}", "dressings", "changed"),
         row("hostile answers called faithful, of 300", "injections", "called_faithful"),
-        row("hostile answers of other kinds called faithful, of 60", "held_out",
-            "called_faithful"),
     ]  # fmt: skip
 
 
@@ -191,7 +191,7 @@ def batches() -> list[str]:
     """Return the figures of streams and indexes."""
     hold, repaired = (read("stream")[key] for key in ("hold", "repair"))
     found = read("knowledge")
-    wice, size, check = found["recall"]["wice"], found["sizes"]["1000000"], found["check"]
+    wice, check = found["recall"]["wice"], found["check"]
 
     def areas(name: str) -> str:
         keys = ("knowledge", "gold_source")
@@ -203,9 +203,6 @@ def batches() -> list[str]:
         f"five best of {wice['passages']:,} passages",
         f"for {wice['evidence_at_5']:.0%} of {wice['claims']} claims".replace("%", " %"),
         f"AUROC {areas('large')} with `large`, {areas('base')} with `base`",
-        f"{size['build_cpu_seconds']:.0f} s of processor time to build, "
-        f"{size['build_peak_memory_mb']} MB of memory, a file of {size['bytes'] / 1e6:.0f} MB, "
-        f"{size['query_cpu_ms_mean']:.0f} ms for a query",
     ]
 
 
@@ -348,18 +345,23 @@ def states(verifier: str) -> str:
 
 def own_answers(name: str, end: str = "") -> list[str]:
     """Return how a verifier does on our own long answers and on those to two documents."""
-    suites = read(f"suites/{name}")["suites"]
-    long, two = (
-        [
-            f"flags {one['true_claims_flagged']} of {one['true_claims']} right",
-            f"finds {one['false_claims'] - one['false_claims_passed']} of {one['false_claims']}",
-        ]
-        for one in (suites[f"long_answers{end}"], suites[f"two_documents{end}"])
-    )
+    two = read(f"suites/{name}")["suites"][f"two_documents{end}"]
+    right = f"flags {two['true_claims_flagged']} of {two['true_claims']} right answers"
     return [
-        "{} ones and {} wrong ones at 0.5".format(*long),
-        "{} answers and {} wrong ones".format(*two),
+        long_answers(name, f"long_answers{end}"),
+        f"{right} and finds {found_of(two)} wrong ones",
     ]
+
+
+def long_answers(name: str, suite: str) -> str:
+    """Return how a verifier does on a suite of long answers."""
+    one = read(f"suites/{name}")["suites"][suite]
+    right = f"flags {one['true_claims_flagged']} of {one['true_claims']} right ones"
+    return f"{right} and finds {found_of(one)} wrong ones at 0.5"
+
+
+def found_of(one: dict[str, Any]) -> str:
+    return f"{one['false_claims'] - one['false_claims_passed']} of {one['false_claims']}"
 
 
 def weak_spots() -> list[str]:
@@ -387,6 +389,7 @@ def test_card_has_the_figures_of_the_report(name: str, verifier: str) -> None:
         expected += weak_spots()
     else:
         expected += own_answers("base-long") + own_answers("base-independent", "_independent")
+        expected.append(long_answers("base-independent", "long_answers_fresh"))
     assert [words for words in expected if words not in text] == []
 
 
