@@ -18,7 +18,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect_serve": (4470, 4500),
     "halldetect_serve JavaScript": (1510, 1600),
     "halldetect_bench": (5860, 8500),
-    "training and benchmarks": (11998, 12000),
+    "training and benchmarks": (12110, 12000),
     "Python files in src": (234, 240),
     "modules in the package root": (12, 12),
     "halldetect.agents": (860, None),

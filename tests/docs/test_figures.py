@@ -216,13 +216,8 @@ def stored(file: str) -> str:
 
 
 def speed() -> list[str]:
-    steps = json.loads(stored("b0f1378:benchmarks/results/large_runtimes.json"))["runtimes"]["onnx"]
     gpu = json.loads(stored("b0f1378:benchmarks/results/large_gpu.json"))
-    parts = steps["steps"].values()
     return [
-        f"{sum(one['tokens'] for one in parts)} tokens in all, takes "
-        f"{sum(one['seconds'] for one in parts):.1f} s on two cores",
-        f"{steps['peak_memory_mb'] / 1000:.1f} GB of memory",
         f"checks {gpu['responses_per_second']:.0f} responses of "
         f"{gpu['tokens'] / gpu['responses']:.0f} tokens",
         f"in {gpu['memory_mb'] / 1000:.1f} GB",
