@@ -96,8 +96,9 @@ _MESSAGES = {
 _FAIL_ON = {
     "--fail-on": value(
         None,
-        "exit with 1 also if one document supports a claim and another contradicts it",
-        choices=("disputed",),
+        "exit with 1 also if documents disagree on a claim, or if a part that may assert something "
+        "was not checked",
+        choices=("disputed", "unchecked"),
         repeatable=True,
     ),
     "--missing": switch("with --question: also list what the source answers and RESPONSE does not"),
@@ -155,7 +156,8 @@ def run_check(arguments: argparse.Namespace) -> int:
     documents, (response,) = read_texts(arguments, "check")
     report = _checked(arguments, documents, response, arguments.question)
     _show(arguments, _forms(report, existing_file(arguments.texts[-1], literal=arguments.text)))
-    if report.ok and report.disputed and arguments.fail_on:
+    found = {"disputed": report.disputed, "unchecked": report.left_out}
+    if report.ok and any(found[name] for name in arguments.fail_on or ()):
         return OF_VERDICT[Verdict.HALLUCINATED]
     return OF_VERDICT[report.verdict]
 
