@@ -69,7 +69,6 @@ _SHARE_OF = re.compile(
 _TOKEN = re.compile(r"\d+(?:\.\d{3})*,\d{1,2}(?![\d,])|\d+(?:\.\d+|, ?\d{3}\b)*|[^\W\d_]+")
 _CELL = re.compile(r"\d+(?:\.\d+)?")
 _SPLIT = re.compile(r"(?<=\d)([.,]) (?=\d)")
-# "twenty-five" does not say "five".
 _TENS = re.compile(
     r"\b((?:twen|thir|for|fif|six|seven|eigh|nine)ty)-"
     r"(one|two|three|four|five|six|seven|eight|nine)\b",
@@ -289,18 +288,23 @@ def equal(said: Quantity, known: Quantity) -> bool:
 
 def occurs(said: Quantity, tokens: frozenset[str]) -> bool:
     """Return True if all numbers and months of a quantity are among the words of a source."""
-    said_forms = _forms(_TOKEN.findall(said.text))
-    wanted = [token for token in said_forms if token[0].isdigit() or token in _SPOKEN]
+    forms = _forms(_TOKEN.findall(_in_digits(said.text)))
+    wanted = [token for token in forms if token[0].isdigit() or token in _SPOKEN]
     return bool(wanted) and all(token in tokens for token in wanted)
 
 
 @remembered(1024)
 def words_of(text: str) -> frozenset[str]:
     """Return the words and numbers of a text, months and numbers in one form."""
-    text = _TENS.sub(lambda found: str(_WORDS[found[1].lower()] + _WORDS[found[2].lower()]), text)
+    text = _in_digits(text)
     text += " " + _SPLIT.sub(r"\1", text)  # "1. 1 million" in a text that was split into words
     # "1,950" can be one number, or two cells of a row.
     return _forms([*_TOKEN.findall(text), *_CELL.findall(text)])
+
+
+def _in_digits(text: str) -> str:
+    """Return a text with "twenty-five" as 25: it does not say "five"."""
+    return _TENS.sub(lambda found: str(_WORDS[found[1].lower()] + _WORDS[found[2].lower()]), text)
 
 
 def _forms(found: Iterable[str]) -> frozenset[str]:
