@@ -9,10 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Timer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from halldetect.agents.conversation import TurnReport
-from halldetect.agents.messages import read_messages
 from halldetect.cli.exits import fail
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.parser import add_command, positive, value
@@ -20,6 +18,9 @@ from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, read_file
 from halldetect.errors import InputError, described
 from halldetect.report import Verdict
+
+if TYPE_CHECKING:
+    from halldetect.agents.conversation import TurnReport
 
 DESCRIPTION = """\
 Read the stop event of an agent on standard input (Stop of Claude Code, AfterAgent of Gemini CLI)
@@ -79,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> tuple[TurnReport, ...]:
     """Return the reports of the turns since the user's last message."""
+    from halldetect.agents.messages import read_messages
+
     try:
         event = json.loads(TextArguments().read("-", "the event"))
     except ValueError as error:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halldetect.agents.conversation import tool_results
 from halldetect.errors import ConfigurationError, InputError
 
 SOURCE_ROLES = ("tool", "function")
@@ -109,6 +108,8 @@ def message_text(content: object) -> str:
 
 def request_sources(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the texts that the answer to a chat request must be faithful to."""
+    from halldetect.agents.conversation import tool_results
+
     named = [item for item in messages if item.get("name") == SOURCE_NAME]
     others = [item for item in messages if item not in named]
     marked = [message_text(item.get("content")) for item in named]
