@@ -195,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "processor": processor(),
         }
         store(out, results)
-        shown = {key: value for key, value in measured.items() if not isinstance(value, list)}
+        shown = {key: value for key, value in results[name].items() if not isinstance(value, list)}
         print(name, json.dumps(shown, ensure_ascii=False), file=sys.stderr)
     return 0
 

@@ -91,7 +91,7 @@ _COURTESY = re.compile(
     r"links?|pages?|website|site|sources?|documents?|articles?|here|above|below|report|section))+"
     r"|(?:best|kind|warm)? ?regards|sincerely(?: yours)?|yours (?:truly|sincerely)|cheers"
     r"|(?:have|enjoy) (?:a|your) (?:nice |great |good |lovely )?(?:day|meal|stay|visit|trip)|enjoy"
-    r"|(?:i |we )?wish (?:you|everyone)(?: both| all)? (?:an?|all|much|every|the|good|lots) [a-z' ]+"
+    r"|(?:i |we )?wish (?:you|everyone)(?: both| all)? (?:an?|all|much|the|good|lots) [a-z' ]+"
     r"|(?:hearty |warm )?congratulations(?: to (?:you|all|everyone|the) ?[a-z' ]*)?"
 )
 # A courtesy with one of these words may tell a fact.
