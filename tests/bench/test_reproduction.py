@@ -169,7 +169,7 @@ def test_what_cannot_be_built_is_listed(stored: Path, capsys: pytest.CaptureFixt
 @pytest.mark.skipif(not DATASETS_FOLDER.is_dir(), reason="the datasets are not on this machine")
 @pytest.mark.parametrize(
     ("folder", "method", "datasets"),
-    [("bench", "rouge-l", DATASETS), ("rag", "halldetect (verifier base)", ("qags-cnndm",))],
+    [("bench", "rouge-l", DATASETS), ("current", "halldetect", ("qags-cnndm",))],
     ids=["all datasets", "base"],
 )
 def test_published_results_are_reproduced(
