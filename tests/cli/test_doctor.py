@@ -147,6 +147,7 @@ def test_large_with_and_without_a_gpu(empty_store: Path, monkeypatch: pytest.Mon
     file.parent.mkdir(parents=True)
     with file.open("wb") as stream:
         stream.truncate(entry.bytes)  # a hole, which takes no room
+    monkeypatch.setattr("halldetect.large.load.uses_openvino", lambda: False)
     assert doctor._plan_large() == "onnx on cpu"
     monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cuda")
     monkeypatch.setattr("halldetect.large.load.find_spec", lambda name: name)
