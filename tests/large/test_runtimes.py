@@ -274,44 +274,49 @@ def groups(tiny: TinyModel) -> list[Group]:
 
 
 @pytest.mark.hf
-def test_rows_hold_every_claim_behind_its_passage(tiny: TinyModel) -> None:
-    from halldetect.large.torch_backend import filled_rows, packed, units
+def test_steps_hold_every_claim_behind_its_passage(tiny: TinyModel) -> None:
+    from halldetect.large.torch_backend import fitting, step_of, units
 
     given = groups(tiny)
     seen = set()
     shortest = max(len(group.passage) + max(map(len, group.claims)) for group in given)
-    for row in (1, shortest, 4096):
-        waiting = units(given, row)
-        assert all(unit.size <= row or unit.last == unit.first + 1 for unit in waiting)
-        sizes = [unit.size for unit in waiting]
-        assert sizes == sorted(sizes)
-        rows = filled_rows(waiting, sizes[-1], len(sizes))
-        assert not waiting
-        assert all(sum(unit.size for unit in units_of_row) <= sizes[-1] for units_of_row in rows)
-        assert len(rows) < len(sizes)  # short units share a row
-        arrays = packed(given, rows, sizes[-1])
-        flat, positions = arrays.tokens[0].reshape(-1), arrays.tokens[1].reshape(-1)
-        for (group, claim), end in zip(arrays.claims, arrays.last_tokens, strict=True):
+    for most in (1, shortest, 4096):
+        found = units(given, most)
+        assert all(unit.size <= most or unit.last == unit.first + 1 for unit in found)
+        sizes = [unit.size for unit in found]
+        assert fitting(found, 1) == 1
+        assert fitting(found, sizes[0] + sizes[1]) == 2
+        assert fitting(found, sum(sizes)) == len(found)
+        step = step_of(given, found)
+        assert len(step.tokens) == len(step.positions) == sum(sizes)
+        keys, queried, counts = step.spans
+        ends, visible = queried.cumsum(), np.split(keys, counts.cumsum()[:-1])
+        for (group, claim), end in zip(step.claims, step.last_tokens, strict=True):
             tokens = given[group].claims[claim]
-            assert tuple(flat[end + 1 - len(tokens) : end + 1]) == tokens
-            assert positions[end] == len(given[group].passage) + len(tokens) - 1
-            seen.add((row, group, claim))
+            read = given[group].passage + tokens
+            assert step.positions[end] == len(read) - 1
+            run = ends.tolist().index(end + 1)
+            assert queried[run] == len(tokens)
+            assert tuple(step.tokens[visible[run]]) == read
+            seen.add((most, group, claim))
     assert len(seen) == 3 * len(PAIRS)
 
 
 @pytest.mark.hf
-@pytest.mark.parametrize("step_tokens", [256, 4096])
-def test_packed_rows_give_the_same_answers(tiny: TinyModel, step_tokens: int) -> None:
+@pytest.mark.parametrize(("unit_tokens", "step_tokens"), [(256, 256), (1, 4096), (4096, 4096)])
+def test_flat_steps_give_the_same_answers(
+    tiny: TinyModel, unit_tokens: int, step_tokens: int
+) -> None:
     import torch
 
-    from halldetect.large.torch_backend import PackedTorch
+    from halldetect.large.torch_backend import FlatTorch
     from halldetect.large.torch_model import TorchModel
 
     adapter = read_adapter(tiny.adapter)
     model = GgufFile(tiny.base)
     answers = Prompt(model).answers
     loaded_model = TorchModel(model, adapter, answers, device="cpu", dtype=torch.float32)
-    backend = PackedTorch(loaded_model, row=256, step_tokens=step_tokens)
+    backend = FlatTorch(loaded_model, unit_tokens=unit_tokens, step_tokens=step_tokens)
     for group, logits in zip(groups(tiny), backend.answer(groups(tiny)), strict=True):
         for claim, found in zip(group.claims, logits, strict=True):
             plain = reference_logits(tiny, adapter, group.passage + claim, answers)
@@ -319,17 +324,50 @@ def test_packed_rows_give_the_same_answers(tiny: TinyModel, step_tokens: int) ->
 
 
 @pytest.mark.hf
+def test_kernel_for_many_runs_is_used_only_if_it_computes_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import torch
+
+    from halldetect.large import torch_model
+    from halldetect.large.torch_model import Spans, attention_in, has_kernel
+
+    assert not has_kernel(SHAPE, "cpu", torch.bfloat16)
+    asked: list[tuple[Any, ...]] = []
+
+    def kernel(*given: Any) -> tuple[Any]:
+        """Stand for the kernel, which needs a GPU."""
+        asked.append(given)
+        q, keys, values, first, second, *_ = given
+        counts = first.diff(), second.diff()
+        runs = Spans(torch.arange(len(keys)), *counts, int(max(counts[0])), int(max(counts[1])))
+        return (attention_in(runs, kernel=False)(q, keys, values) + wrong,)
+
+    monkeypatch.setattr(torch.ops.aten, "_flash_attention_forward", kernel)
+    monkeypatch.setattr(torch_model, "GPU", "cpu")
+    for wrong in (0.0, 0.5):
+        assert has_kernel(SHAPE, "cpu", torch.bfloat16) == (wrong == 0.0)
+    assert all(len(given) == 10 for given in asked)
+
+    def broken(*given: Any) -> None:
+        raise TypeError("another version")
+
+    monkeypatch.setattr(torch.ops.aten, "_flash_attention_forward", broken)
+    assert not has_kernel(SHAPE, "cpu", torch.bfloat16)
+
+
+@pytest.mark.hf
 def test_out_of_memory_halves_the_step_then_fails(tiny: TinyModel) -> None:
     import torch
 
-    from halldetect.large.torch_backend import PackedTorch
+    from halldetect.large.torch_backend import FlatTorch, units
     from halldetect.large.torch_model import TorchModel
 
     class SmallDevice(TorchModel):
-        most_rows = 8
+        most_tokens = 2048
 
         def states(self, ids: Any, *others: Any, **settings: Any) -> Any:
-            if len(ids) > self.most_rows:
+            if len(ids) > self.most_tokens:
                 raise torch.OutOfMemoryError("CUDA out of memory")
             return super().states(ids, *others, **settings)
 
@@ -338,14 +376,14 @@ def test_out_of_memory_halves_the_step_then_fails(tiny: TinyModel) -> None:
         model, read_adapter(tiny.adapter), Prompt(model).answers, device="cpu", dtype=torch.float32
     )
     many = groups(tiny) * 4
-    wanted = PackedTorch(device, row=256, step_tokens=256).answer(many)
-    device.most_rows = 1
-    found = PackedTorch(device, row=256, step_tokens=2048).answer(many)
+    wanted = FlatTorch(device, unit_tokens=256, step_tokens=256).answer(many)
+    device.most_tokens = max(unit.size for unit in units(many, 256))
+    found = FlatTorch(device, unit_tokens=256, step_tokens=2048).answer(many)
     for ours, theirs in zip(found, wanted, strict=True):
         assert np.allclose(ours, theirs, atol=1e-4)
-    device.most_rows = 0
+    device.most_tokens = 0
     with pytest.raises(ModelError, match="not enough memory"):
-        PackedTorch(device, row=256, step_tokens=2048).answer(many)
+        FlatTorch(device, unit_tokens=256, step_tokens=2048).answer(many)
 
 
 @pytest.mark.hf

@@ -21,11 +21,17 @@ from torch.nn import functional
 
 from halldetect.large.answer_prompt import Prompt
 from halldetect.large.shape import Shape, head_tensor
-from halldetect.large.torch_model import attention as dense
 from halldetect.large.torch_model import rotated
 from halldetect.models.gguf import GgufFile, dequantise
 
 Attend = Callable[[Tensor, Tensor, Tensor, Any], Tensor]
+
+
+def dense(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    """Return the attention with an additive mask; query heads share keys and values in groups."""
+    times = q.shape[1] // k.shape[1]
+    k, v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
 def attention(kind: str, alone: bool = False) -> Attend:
