@@ -114,6 +114,6 @@ def test_names_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> 
         display.notice(f"the first bad row: {name}")
     assert fail(f"no row {name}", 2) == 2
     assert capsys.readouterr().err.splitlines() == [
-        "halldetect: the first bad row: a\ufffd[31m ::error::b\ufffdc",
-        "halldetect: no row a\ufffd[31m ::error::b\ufffdc",
+        "halldetect: the first bad row: a␛[31m ::error::b\ufffdc",
+        "halldetect: no row a␛[31m ::error::b\ufffdc",
     ]
