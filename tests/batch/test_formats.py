@@ -230,7 +230,7 @@ def test_columns_with_other_names(tmp_path: Path) -> None:
         (b'{"response": "a", "source": ["a", 5]}', "source document 1 must be text, not int"),
         (b'{"response": "a", "source": "a", "question": []}', "question must be text, not list"),
         (b'{"id": true, "response": "a", "source": "a"}', "the id must be text or a whole number"),
-        (b'{"response": "a", "source": "a", "x": ' + b"[" * 50 + b"]" * 50 + b"}", "nested more"),
+        (b'{"response": "a", "source": "a", "x": ' + b"[" * 400 + b"]" * 400 + b"}", "as JSON"),
         (dumps({"source": "a" * 5_001, "response": "b"}).encode(), "--max-source raises it"),
         (dumps({"source": "a", "response": "b" * 1_001}).encode(), "--max-response raises it"),
     ],

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,8 +29,6 @@ from halldetect.inputs import Conversation, Pair, clean_pair
 HOW_TO_RESUME = "the same command with --resume (and without --overwrite) continues from there"
 # Holds the settings of an unfinished run, in its folder of parts.
 RUN_FILE = "_run.json"
-# The maximum nesting of carried values.
-MAX_DEPTH = 32
 # The column of a conversation, in place of response and source.
 MESSAGES = "messages"
 
@@ -302,16 +298,11 @@ def _documents(source: Any) -> Any:
     return found if found and all(is_text) else source
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
+def _plain(value: Any) -> Any:
     """Return the value in a form that JSON can hold; NaN and infinity become null."""
-    if depth > MAX_DEPTH:
-        raise InputError(f"a column is nested more than {MAX_DEPTH} deep")
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item, depth + 1) for item in value]
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+    from pydantic_core import to_jsonable_python
+
+    try:
+        return to_jsonable_python(value, inf_nan_mode="null", bytes_mode="base64", fallback=str)
+    except ValueError as error:
+        raise InputError(f"a column cannot be written as JSON: {error}") from None
