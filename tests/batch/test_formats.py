@@ -241,9 +241,6 @@ def test_bad_row_is_a_result_with_reason(tmp_path: Path, line: bytes, reason: st
     assert (bad["verdict"], bad["bad_row"], bad["report"]) == ("uncheckable", True, None)
     assert reason in bad["reason"]
     assert after["verdict"] == "faithful"
-    with pytest.raises(InputError, match=r"row 1: .*--strict stops here"):
-        check(tmp_path, line, strict=True)
-    assert not list(tmp_path.glob("*.parts*"))
 
 
 def test_too_long_row_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,21 +72,19 @@ class InputFile:
 class Job:
     """One run over the rows of files: paths, URLs or patterns.
 
-    A target with a scheme or a final slash is a folder of parts. `strict` stops at the first bad
-    row. `in_parts` is True for the Ray engine, which cannot use standard streams. `cache` is the
-    folder of a report cache (None: temporary), `cache_size` its limit in megabytes.
+    A target with a scheme or a final slash is a folder of parts. `in_parts` is True for the Ray
+    engine, which cannot use standard streams. `cache` is the folder of a report cache (None:
+    temporary).
     """
 
     source: str | tuple[str, ...]
     target: str
     columns: ColumnNames = DEFAULT_COLUMNS
-    strict: bool = False
     resume: bool = False
     overwrite: bool = False
     batch_size: int = 32
     in_parts: bool = False
     cache: str | None = None
-    cache_size: int = 1024
 
     def __post_init__(self) -> None:
         files = [file.location for file in self.files]
