@@ -24,7 +24,6 @@ from halldetect.cli.exits import worst_status
 from halldetect.cli.options import QUIET, add_detector_options, with_detector
 from halldetect.cli.output import (
     checked_file,
-    github_notes,
     print_result,
     require_writable,
     write_file,
@@ -88,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     for (answer, _), report in zip(chosen, reports, strict=True):
         checked.append(checked_file(report, answer))
         short = f"{log_line(str(answer))}: {render.short(report)}\n"
-        print_result(github_notes(checked[-1]) if arguments.format == "github" else short)
+        print_result(checked[-1].github() if arguments.format == "github" else short)
     write_file(arguments.sarif, render.sarif_log(checked))
     return worst_status(report.verdict for report in reports)
 

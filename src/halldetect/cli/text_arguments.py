@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -65,7 +66,7 @@ class TextArguments:
         documents = [found for text in texts for found in self.read_documents(text, "source")]
         for argument in named:
             name, equals, file = argument.partition("=")
-            if not (equals and name and file) or _exists(Path(argument)):
+            if not (equals and name and file) or existing_file(argument):
                 name, file = "", argument
             documents += self.read_documents(file, "source", file=True, name=name)
         return documents
@@ -81,16 +82,15 @@ class TextArguments:
             return "", [argument]  # Path("") would be the current folder
         if argument == "-":
             return "", [self._read_stdin(what)]
-        path = Path(argument)
-        if _exists(path):
+        if (path := existing_file(argument)) is not None:
             return path.name, _file_pages(path, what, evidence)
         if _WEB_ADDRESS.fullmatch(argument):
             advice = "save the page to a file, or add --text to check these very words"
             raise InputError(f"{what}: {argument!r} is a web address; {advice}")
         if file:
-            raise no_file(path, what)
+            raise no_file(Path(argument), what)
         if looks_like_path(argument):
-            raise no_file(path, what, "; to check these very words, add --text")
+            raise no_file(Path(argument), what, "; to check these very words, add --text")
         return "", [argument]
 
     def _read_stdin(self, what: str) -> str:
@@ -187,17 +187,8 @@ def no_file(path: Path, what: str = "", advice: str = "") -> InputError:
     return InputError(f"{f'{what}: ' if what else ''}no file {str(path)!r}{advice}")
 
 
-def existing_file(argument: str, *, literal: bool) -> Path | None:
+def existing_file(argument: str, *, literal: bool = False) -> Path | None:
     """Return the file that an argument names; None for other texts, and all if `literal`."""
-    named = not literal and argument != "-" and argument.strip() and _exists(Path(argument))
-    return Path(argument) if named else None
-
-
-def _exists(path: Path) -> bool:
-    try:
-        path.stat()
-    except PermissionError:
-        return True  # reading the file reports the error
-    except (OSError, ValueError):
-        return False
-    return True
+    if literal or argument == "-" or not argument.strip():
+        return None
+    return Path(argument) if os.path.exists(argument) else None  # noqa: PTH110 (takes any text)
