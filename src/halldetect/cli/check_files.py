@@ -30,7 +30,7 @@ from halldetect.cli.output import (
 )
 from halldetect.cli.parser import add_command, file, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_arguments import TextArguments, no_file, read_file
+from halldetect.cli.text_arguments import TextArguments, existing_file, no_file, read_file
 from halldetect.errors import InputError
 from halldetect.inputs import Pair
 
@@ -157,13 +157,11 @@ def _matches(rules: Path, pattern: str) -> list[Path]:
 
 
 def _read_rules(path: Path) -> Iterator[tuple[str, list[str]]]:
+    if existing_file(str(path)) is None:
+        raise InputError(f"there is no {str(path)!r}; it has tables such as {_EXAMPLE}")
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"there is no {str(path)!r}; it has tables such as {_EXAMPLE}") from error
-    except OSError as error:
-        raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from error
-    except ValueError as error:
+        data = tomllib.loads(read_file(path, "rules"))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{str(path)!r} is not TOML: {error}") from error
     tables = data.get("answers") if len(data) == 1 else None
     for table in tables if isinstance(tables, list) and tables else [{}]:

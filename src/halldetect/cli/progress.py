@@ -106,11 +106,6 @@ class ProgressDisplay:
         fraction = done / total if total else None
         self.update(what, " of ".join(sizes), fraction, at_once=what != self._task)
 
-    def rows(self, task: str, done: int, total: int) -> None:
-        """Show the rows done of a known total."""
-        fraction = done / total if total else None
-        self.update(task, f"{done}/{total} rows", fraction, at_once=done == total)
-
 
 def seconds_left(spent: float, done: float, rest: float) -> float | None:
     """Return the seconds for the rest of a task, a fraction; None while too little is done."""
