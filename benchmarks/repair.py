@@ -116,7 +116,7 @@ def judged(items: Sequence[Outcome], judge: Detector) -> dict[str, Any]:
     }
     return {
         "faithful_before": share(good[item.row.id, item.row.response] for item in wrong),
-        "faithful_after": share(bool(item.text) and good[item.row.id, item.text] for item in wrong),
+        "faithful_after": share(good.get((item.row.id, item.text or ""), False) for item in wrong),
     }
 
 

@@ -14,6 +14,7 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,13 +145,13 @@ def graded(items: Sequence[Item], rows: Sequence[Row]) -> dict[str, Any]:
     if len(items) != len(rows):
         raise SystemExit(f"{rows[0].dataset}: not the rows that were judged")
     marks = [
-        np.mean([not wrong for _, wrong in row.sentences]) if row.score is None else row.score
+        fmean(not wrong for _, wrong in row.sentences) if row.score is None else row.score
         for row in rows
     ]
     weights = draw_documents(rows[0].dataset, [row.document for row in rows], 500)
     found: dict[str, Any] = {"rows": len(rows)}
     for name, of_claims in (("graded_score", np.mean), ("score", np.min)):
-        values = [of_claims(item.supports) for item in items]
+        values = [float(of_claims(item.supports)) for item in items]
         one = figure(rank_correlation(marks, values, weights))
         found[name] = [round(end or 0.0, 4) for end in (one.value, one.low, one.high)]
     return found

@@ -169,7 +169,7 @@ class PartChecker:
         return detector, ReportCache(job.cache, self.settings, notice=self.notice)
 
     def _results(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        results = []
+        results: list[dict[str, Any]] = []
         for at in range(0, len(rows), self.job.batch_size):
             block = rows[at : at + self.job.batch_size]
             results += map(row_result, block, self._outcomes(block))

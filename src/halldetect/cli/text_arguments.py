@@ -18,11 +18,12 @@ from halldetect.reading.html_page import html_text
 from halldetect.reading.office_files import read_pages
 
 _MARKED_ENCODINGS = ("utf-8-sig", "utf-16", "utf-32")  # by a byte order mark
-_FILE_ENDING = re.compile(
-    r"\.(txt|text|md|markdown|rst|json|jsonl|csv|tsv|html?|xml|ya?ml|log|tex|pdf|docx?|odt|rtf)$",
+# A path from a folder, a known ending, or without spaces a folder or any ending.
+_PATH = re.compile(
+    r"(?:\.{0,2}|~)/.*|.*\.(?:txt|text|md|markdown|rst|json|jsonl|csv|tsv|html?|xml|ya?ml|log|tex|pdf"
+    r"|docx?|odt|rtf)|\S*[/\\]\S*|\S*\.[a-z][a-z0-9]{0,4}",
     re.IGNORECASE,
 )
-_ANY_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 _MAX_NAME_LENGTH = 255
 # Bytes with at least this share of ASCII are read as Latin-1.
@@ -166,13 +167,7 @@ def _decode(data: bytes, place: str) -> str:
 
 def looks_like_path(argument: str) -> bool:
     """Return True if an argument looks like a file name, though no such file exists."""
-    if not argument or len(argument) > _MAX_NAME_LENGTH or "\n" in argument:
-        return False
-    if argument.startswith(("./", "../", "~/", "/")) or _FILE_ENDING.search(argument):
-        return True
-    if any(char.isspace() for char in argument):
-        return False
-    return "/" in argument or "\\" in argument or bool(_ANY_ENDING.search(argument))
+    return len(argument) <= _MAX_NAME_LENGTH and _PATH.fullmatch(argument) is not None
 
 
 def no_file(path: Path, what: str = "", advice: str = "") -> InputError:
