@@ -1,30 +1,41 @@
-"""Measure the rows per second of `halldetect batch`, locally and on Ray.
+"""Measure the speed of `halldetect batch`, locally, on Ray and on a GPU.
 
-    python -m benchmarks.batch [--rows N]
+    python -m benchmarks.batch [throughput|nodes] [--rows N]
+    python -m benchmarks.batch gpu --rows 2000 --data DATASETS --verifier large [--base BASE.gguf]
 
-`flat` of the stored file (a million rows) is by `git show 8f198c5:benchmarks/batch.py`; runs over
-several nodes and on a GPU are measured by `git show 8c7e2b4:benchmarks/batch.py`.
+`gpu` needs one; it checks rows of seven public sets with explanations, and then asks the verifier
+alone the same questions. `flat` of the stored file (a million rows) is by
+`git show 8f198c5:benchmarks/batch.py`.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from benchmarks.store import base_weights, command, processor, store, stored
+from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, __version__
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
 from halldetect.verification.verifiers.onnx import physical_cores
+from halldetect_bench.registry import load_dataset
 
+NODES = (1, 2, 4)  # the first is what the others are compared with
+MIXED = (
+    "summedits", "ragtruth-selection-qa", "ragtruth-selection-data2txt", "wice",
+    "ragtruth-selection-summary", "summeval", "qags-cnndm",
+)  # fmt: skip
 PLACES = ("Arlen", "Brook", "Corve", "Dunmore", "Eskdale", "Farrow", "Glen Ashby", "Holme")
 THINGS = ("ferry", "library", "quarry", "mill", "school", "bridge", "market", "tower")
 FACTS = (
@@ -109,11 +120,32 @@ def throughput(folder: Path, rows: int) -> dict[str, Any]:
     return found
 
 
-def on_ray(folder: Path, source: str, workers: int, rows: int) -> dict[str, Any]:
+def nodes(folder: Path, rows: int) -> dict[str, Any]:
+    """Measure local Ray nodes of one core each, and what of linear growth they reach."""
+    os.environ.setdefault("RAY_worker_niceness", "0")  # as on a cluster for halldetect
+    from ray.cluster_utils import Cluster as LocalNodes
+
+    source = write_rows(folder / "typical.jsonl", made_rows(rows, 10))
+    found: dict[str, Any] = {}
+    for count in NODES:
+        local = LocalNodes()
+        for _ in range(count):
+            local.add_node(num_cpus=1, include_dashboard=False)
+        local.wait_for_nodes()
+        one = found[f"{count} nodes"] = on_ray(folder, source, count, rows, local.address)
+        local.shutdown()
+        rate = found[f"{NODES[0]} nodes"]["rows_a_second"]
+        one["of_linear"] = round(one["rows_a_second"] / rate / count, 3)
+    return found
+
+
+def on_ray(
+    folder: Path, source: str, workers: int, rows: int, address: str | None = None
+) -> dict[str, Any]:
     """Measure a run on Ray, without the start of Ray and of the models."""
     detector = Detector()
     one = write_rows(folder / "one.jsonl", made_rows(1, 4))
-    cluster = Cluster(workers=workers, part_rows=max(rows // (12 * workers), 1))
+    cluster = Cluster(address, workers, part_rows=max(rows // (12 * workers), 1))
     seconds = []
     for name, given in (("cold", one), ("start", one), ("all", source)):
         job = Job(given, str(folder / f"ray-{workers}-{name}.jsonl"), in_parts=True)
@@ -130,23 +162,63 @@ def on_ray(folder: Path, source: str, workers: int, rows: int) -> dict[str, Any]
     }
 
 
+def on_gpu(folder: Path, rows: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Measure rows of several sets in turn, and the verifier alone on the same questions."""
+    loaded = (load_dataset(name, options.data).rows for name in MIXED)
+    mixed = [row for group in zip_longest(*loaded) for row in group if row is not None][:rows]
+    given = [{"id": f"{row.dataset}/{row.id}", "source": row.source, "response": row.response}
+             for row in mixed]  # fmt: skip
+    verifier: Any = verifier_of(options)
+    compute = verifier.compute
+    asked: list[Any] = []
+
+    def record(items: Sequence[Any]) -> Any:
+        asked.extend(items)
+        return compute(items)
+
+    verifier.compute = record
+    detector = Detector(verifier)
+    for name, part in (("warm", given[:64]), ("all", given)):
+        asked.clear()
+        job = Job(write_rows(folder / f"{name}.jsonl", part), str(folder / f"{name}-out.jsonl"))
+        found = measured(partial(run_local, detector, job), len(part))
+    began = time.perf_counter()
+    for at in range(0, len(asked), 1024):
+        compute(asked[at : at + 1024])
+    alone = len(given) / (time.perf_counter() - began)
+    share = {
+        "alone_rows_a_second": round(alone, 2),
+        "of_alone": round(found["rows_a_second"] / alone, 3),
+    }
+    return {str(verifier.description["name"]): found | share | {"verifier": verifier.description}}
+
+
 def main() -> None:
     """Measure, and store the results."""
     parser = command(__doc__, "batch.json")
+    kinds = ("throughput", "nodes", "gpu")
+    parser.add_argument("what", choices=kinds, nargs="?", default="throughput")
     parser.add_argument("--rows", type=int, default=96)
+    parser.add_argument("--data", help="the folder of the datasets, for gpu")
+    add_verifier_options(parser)
     arguments = parser.parse_args()
     kept = stored(arguments.out)
     with tempfile.TemporaryDirectory() as folder:
-        kept["throughput"] = throughput(Path(folder), arguments.rows)
-    kept.setdefault("machines", {})["throughput"] = {
+        if arguments.what == "gpu":
+            found = kept.get("gpu", {}) | on_gpu(Path(folder), arguments.rows, arguments)
+        else:
+            work = nodes if arguments.what == "nodes" else throughput
+            found = work(Path(folder), arguments.rows)
+    kept.setdefault("machines", {})[arguments.what] = {
         "processor": processor(),
         "cores": physical_cores(),
         "python": platform.python_version(),
         "halldetect": __version__,
         "weights": base_weights(),
     }
+    kept[arguments.what] = found
     store(arguments.out, kept)
-    print(json.dumps(kept["throughput"], indent=1))
+    print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

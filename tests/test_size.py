@@ -13,17 +13,17 @@ from tests.support.shape import files, functions, lines, sizes
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (23920, 20000),
+    "halldetect": (24020, 20000),
     "core": (12080, 10000),
     "halldetect_serve": (4470, 4500),
     "halldetect_serve JavaScript": (1510, 1600),
     "halldetect_bench": (5845, 8500),
-    "training and benchmarks": (11840, 12000),
-    "Python files in src": (232, 240),
+    "training and benchmarks": (12020, 12000),
+    "Python files in src": (233, 240),
     "modules in the package root": (12, 12),
     "halldetect.agents": (855, None),
     "halldetect.batch": (2190, None),
-    "halldetect.cli": (2245, None),
+    "halldetect.cli": (2345, None),
     "halldetect.explanation": (510, None),
     "halldetect.integrations": (1150, None),
     "halldetect.knowledge": (730, None),

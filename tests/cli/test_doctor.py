@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from halldetect import models
-from halldetect.cli import doctor, main
+from halldetect.cli import advice, doctor, main
 from halldetect.errors import ModelError
 from halldetect.report import Probabilities
 from halldetect.verification.presets import LARGE_BASE
@@ -50,9 +50,37 @@ def test_this_machine(capsys: pytest.CaptureFixture[str], empty_store: Path) -> 
     result = found(capsys)
     assert (result["ok"], result["problem"]) == (True, None)
     assert result["cache"] == str(empty_store)
+    for name in ("base", "large"):
+        assert result["models"][name] == "in the package, verified"
+    assert result["models"][LARGE_BASE] == "absent"
     assert result["verifiers"]["base"].startswith("onnxruntime ")
     assert result["verifiers"]["large"].startswith("not usable: ")
     assert not empty_store.exists()
+    assert result["recommended"]["verifier"] in ("base", "auto", "large")
+    assert "large" in result["recommended"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("large", "free", "on_gpu", "name", "reason"),
+    [
+        (3.0, 8, False, "large", "3.0 with large"),
+        (12.0, 8, False, "auto", "0.5 s with base, 4.1 with auto"),
+        (40.0, None, False, "base", "40.0 with large"),
+        (3.0, 2, False, "base", "needs 2.7 GB of memory, 2.0 are free"),
+        (40.0, 2, True, "large", "GPU"),
+    ],
+)
+def test_recommended_verifier(
+    large: float, free: int | None, on_gpu: bool, name: str, reason: str
+) -> None:
+    memory = None if free is None else free * 10**9
+    found = advice.recommended(0.5, large, free=memory, needed=2_700_000_000, on_gpu=on_gpu)
+    assert found[0] == name
+    assert reason in found[1]
+
+
+def test_free_memory() -> None:
+    assert (advice.free_memory() or 1 << 40) > 1 << 20
 
 
 def test_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +88,11 @@ def test_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(doctor, "check_problem", lambda detector: None)
     assert main(["doctor"]) == 0
     captured = capsys.readouterr()
-    for line in ("default check: works", "cache: ", "  base: onnxruntime "):
+    for line in (
+        "default check: works",
+        "recommended: --verifier ",
+        "  base: in the package, verified",
+    ):
         assert line in captured.out
     assert captured.err == ""
 
@@ -104,6 +136,8 @@ def test_altered_weights(
     monkeypatch.setattr("halldetect.verification.verifiers._loaded", {})
     result = found(capsys, status=1)
     assert "are not those of this version" in result["problem"]
+    assert "are not those of this version" in result["models"]["base"]
+    assert result["models"]["large"] == "in the package, verified"
 
 
 def test_large_with_and_without_a_gpu(empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,3 +152,11 @@ def test_large_with_and_without_a_gpu(empty_store: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cuda")
     monkeypatch.setattr("halldetect.large.load.find_spec", lambda name: name)
     assert doctor._plan_large().endswith(" on cuda")
+
+
+def test_a_store_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(entry: object) -> None:
+        raise PermissionError(13, "Permission denied", "/cache")
+
+    monkeypatch.setattr(models, "state", fail)
+    assert "Permission denied" in doctor._models()[LARGE_BASE]

@@ -164,8 +164,16 @@ def test_missing_file_names_a_similar_one(
     assert "; did you mean 'manual.md'?" in usage_error(arguments, capsys)
 
 
-def test_json_of_a_name_that_is_not_utf8(capsys: pytest.CaptureFixture[str]) -> None:
-    print_json({"name": "\ud800"})
+def test_json_lines_are_filled(capsys: pytest.CaptureFixture[str]) -> None:
+    response = "It is a museum. It was built in 1790. It was built in 1850. Zebras sing."
+    main(["check", SOURCE, response, "--json", "--quiet"])
+    text = capsys.readouterr().out
+    lines = text.splitlines()
+    assert len(json.loads(text)["claims"]) == 4
+    assert len(lines) < 140
+    assert len(Report.from_json(text).to_json().splitlines()) > 1.3 * len(lines)
+    assert not [line for line in lines if len(line) > 100 and line.rstrip(",")[-1] in "}]"]
+    print_json({"name": "\ud800"})  # a file name that is not UTF-8
     assert json.loads(capsys.readouterr().out) == {"name": "\ud800"}
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli import demo
+from halldetect.cli.advice import advice
 from halldetect.cli.exits import COULD_NOT_CHECK, fail
 from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_json, print_result
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from halldetect.detector import Detector
 
 DESCRIPTION = """\
-Check the built-in example with the defaults, and show how the verifiers run on this machine.
-Nothing is downloaded; `halldetect models list` shows the models.
+Check the built-in example with the defaults, and show the verifiers, the one that suits this
+machine, and the models on it. Nothing is downloaded.
 """
 EPILOG = "exit status: 0 if the default check works, else 1, with the reason on standard error"
 
@@ -51,16 +52,22 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found)
     else:
-        state = "works" if found["ok"] else "does not work"
-        verifiers = (f"  {name}: {plan}\n" for name, plan in found["verifiers"].items())
-        print_result(
-            f"halldetect {found['version']}, Python {found['python']}\n"
-            f"default check: {state}\n"
-            f"cache: {found['cache']}\n\nverifiers\n{''.join(verifiers)}"
-        )
+        print_result(_text(found))
     if found["ok"]:
         return 0
     return fail(f"the default check does not work: {found['problem']}", 1)
+
+
+def _text(found: dict[str, Any]) -> str:
+    lines = [f"halldetect {found['version']}, Python {found['python']}"]
+    lines.append(f"default check: {'works' if found['ok'] else 'does not work'}")
+    if found["recommended"]:
+        lines.append(
+            "recommended: --verifier {verifier} ({reason})".format_map(found["recommended"])
+        )
+    for title, key in (("verifiers", "verifiers"), (f"models (cache: {found['cache']})", "models")):
+        lines += ["", title, *(f"  {name}: {state}" for name, state in found[key].items())]
+    return "\n".join(lines) + "\n"
 
 
 def diagnose() -> dict[str, Any]:
@@ -72,14 +79,18 @@ def diagnose() -> dict[str, Any]:
     from halldetect.detector import Detector
     from halldetect.verification.presets import DEFAULT, LARGE
 
-    problem = check_problem(Detector(notice=lambda line: None))
+    detector = Detector(notice=lambda line: None)
+    problem = check_problem(detector)
+    best = None if problem else dict(zip(("verifier", "reason"), advice(detector), strict=True))
     return {
         "ok": problem is None,
         "version": __version__,
         "python": f"{platform.python_version()} on {platform.platform(terse=True)}",
         "problem": problem,
+        "recommended": best,
         "verifiers": {DEFAULT: _attempt(_plan_base), LARGE: _attempt(_plan_large)},
         "cache": str(models.home()),
+        "models": _models(),
     }
 
 
@@ -90,6 +101,23 @@ def check_problem(detector: Detector) -> str | None:
     except Exception as error:  # a damaged library raises anything
         return described(error)
     return f"the built-in example is judged wrongly: {'; '.join(found)}" if found else None
+
+
+def _models() -> dict[str, str]:
+    """Return the state of the weights in the package, then of the models of the cache."""
+    from halldetect import models
+
+    states = {}
+    for name in models.shipped_names():
+        try:
+            models.require_shipped(name)
+            states[name] = "in the package, verified"
+        except ModelError as error:
+            states[name] = str(error)
+    try:
+        return states | {entry.name: str(models.state(entry)) for entry in models.entries()}
+    except OSError as error:
+        return states | {entry.name: f"unknown: {error.strerror}" for entry in models.entries()}
 
 
 def _attempt(plan: Callable[[], str]) -> str:

@@ -17,6 +17,8 @@ from halldetect.report.json_form import json_text
 if TYPE_CHECKING:
     from halldetect.render import CheckedFile
 
+_JSON_WIDTH = 100
+
 
 def print_result(text: str) -> None:
     """Write a result to standard output as UTF-8; ignore a closed pipe."""
@@ -30,8 +32,21 @@ def print_result(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Write a value to standard output as JSON."""
-    print_result(f"{json_text(value, indent=2)}\n")
+    """Write a value to standard output as JSON; what fits on one line is on one line."""
+    print_result(f"{_json(value)}\n")
+
+
+def _json(value: Any, margin: str = "", name: str = "") -> str:
+    line = f"{margin}{name}{json_text(value)}"
+    if len(line) <= _JSON_WIDTH or not value or not isinstance(value, dict | list):
+        return line
+    if isinstance(value, dict):
+        items = [(f"{json_text(key)}: ", item) for key, item in value.items()]
+    else:
+        items = [("", item) for item in value]
+    lines = ",\n".join(_json(item, f"{margin}  ", key) for key, item in items)
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    return f"{margin}{name}{start}\n{lines}\n{margin}{end}"
 
 
 def require_writable(*paths: Path | None) -> None:
