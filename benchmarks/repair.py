@@ -7,14 +7,11 @@ verifier in several ways, and the other verifier judges the outcomes:
 
     rules    replace, shorten, remove
     careful  the same at the operating point "precision": uncertain parts are kept
-    delete   a baseline: remove each sentence that fails the check
-    human    the correction that people wrote (DeFacto), for comparison
 
 Figures of a way: the shares of hallucinated responses that were flagged and that lost all text; the
-share that the judge calls faithful before and after, and among those it called hallucinated before
-(`made_faithful`); the share of words kept in faithful and in hallucinated responses; the closeness
-to the human correction by common words in order (2 x common / all words of both); seconds per
-response. benchmarks/results/repair.json holds them, a section per verifier.
+share that the judge calls faithful before and after; the share of words kept in faithful and in
+hallucinated responses; seconds per response. benchmarks/results/repair.json holds them, a section
+per verifier, with the figures of ways that are no longer measured.
 """
 
 from __future__ import annotations
@@ -35,7 +32,6 @@ from halldetect import Detector, Verdict
 from halldetect.inputs import Pair
 from halldetect.repair.repairer import Repairer
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.datasets.labelled_summaries import defacto_corrections
 from halldetect_bench.registry import load_dataset
 
 DATASETS = ("defacto", "bump", "qags-cnndm", "summedits")
@@ -64,11 +60,7 @@ def repairers(verifier: str, device: str) -> dict[str, Repairer]:
     """Return the ways to repair by name."""
     plain = Detector(verifier=verifier, device=device)
     precise = Detector(verifier=verifier, device=device, threshold="precision")
-    return {
-        "rules": Repairer(plain),
-        "careful": Repairer(precise),
-        "delete": Repairer(plain, steps=()),
-    }
+    return {"rules": Repairer(plain), "careful": Repairer(precise)}
 
 
 def outcome_of(row: Row, repairer: Repairer) -> Outcome:
@@ -85,11 +77,6 @@ def common_words(before: str, after: str) -> int:
     return sum(block.size for block in matcher.get_matching_blocks())
 
 
-def closeness(left: str, right: str) -> float:
-    """Return twice the words in common over all words of both."""
-    return 2 * common_words(left, right) / max(1, len(left.split()) + len(right.split()))
-
-
 def words_left(items: Sequence[Outcome]) -> float | None:
     """Return the share of the responses' words in their repairs; None without words."""
     words = sum(len(item.row.response.split()) for item in items)
@@ -103,11 +90,11 @@ def share(values: Iterable[bool]) -> float | None:
     return round(fmean(found), 4) if found else None
 
 
-def figures(items: Sequence[Outcome], human: dict[str, str]) -> dict[str, Any]:
+def figures(items: Sequence[Outcome]) -> dict[str, Any]:
     """Return the figures of one way on one dataset, without the judge's."""
     wrong = [item for item in items if item.row.hallucinated]
     right = [item for item in items if not item.row.hallucinated]
-    result: dict[str, Any] = {
+    return {
         "hallucinated": len(wrong),
         "faithful": len(right),
         "flagged": share(item.flagged for item in wrong),
@@ -117,12 +104,6 @@ def figures(items: Sequence[Outcome], human: dict[str, str]) -> dict[str, Any]:
         "words_left_in_hallucinated": words_left(wrong),
         "seconds": round(fmean(item.seconds for item in items), 2),
     }
-    known = [(item, human[item.row.id]) for item in wrong if item.row.id in human]
-    if known:
-        before = fmean(closeness(item.row.response, text) for item, text in known)
-        after = fmean(closeness(item.text or "", text) for item, text in known)
-        result |= {"closeness_before": round(before, 4), "closeness_after": round(after, 4)}
-    return result
 
 
 def judged(items: Sequence[Outcome], judge: Detector) -> dict[str, Any]:
@@ -133,33 +114,22 @@ def judged(items: Sequence[Outcome], judge: Detector) -> dict[str, Any]:
     good = {
         (item.row.id, text): report.ok for (item, text), report in zip(texts, reports, strict=True)
     }
-    before = [good[item.row.id, item.row.response] for item in wrong]
-    after = [bool(item.text) and good[item.row.id, item.text or ""] for item in wrong]
     return {
-        "faithful_before": share(before),
-        "faithful_after": share(after),
-        "made_faithful": share(new for new, old in zip(after, before, strict=True) if not old),
+        "faithful_before": share(good[item.row.id, item.row.response] for item in wrong),
+        "faithful_after": share(good.get((item.row.id, item.text or ""), False) for item in wrong),
     }
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Repair and judge the rows of all datasets."""
-    fixed = defacto_corrections(options.data / "defacto", "test").rows
-    human = {row.id.removesuffix("/corrected"): row.response for row in fixed}
     judge = Detector(verifier=options.judge, device=options.device)
     found: dict[str, Any] = {}
     ways = repairers(options.verifier, options.device)
     for dataset in options.datasets:
         rows = sample(load_dataset(dataset, options.data).rows, options.rows, options.seed)
-        corrected = human if dataset == "defacto" else {}
-        outcomes = {
-            way: [outcome_of(row, repairer) for row in rows] for way, repairer in ways.items()
-        }
-        by_people = [row for row in rows if row.hallucinated and row.id in corrected]
-        if by_people:
-            outcomes["human"] = [Outcome(row, corrected[row.id], True) for row in by_people]
-        for way, items in outcomes.items():
-            told = {**figures(items, corrected), "judged_by": {options.judge: judged(items, judge)}}
+        for way, repairer in ways.items():
+            items = [outcome_of(row, repairer) for row in rows]
+            told = {**figures(items), "judged_by": {options.judge: judged(items, judge)}}
             found.setdefault(way, {})[dataset] = told
             print(way, dataset, json.dumps(told), flush=True)
     return found

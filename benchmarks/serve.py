@@ -1,10 +1,8 @@
 """The load that the service handles, its behaviour under overload, and its memory over time.
 
-    python -m benchmarks.serve [--requests 10000] [--out benchmarks/results/serve.json]
-
-All requests use HTTP on loopback. The service runs in its own processes, with the fake verifier of
-the tests (which counts words, so that only the service is measured) and, for one figure, with the
-real models.
+All requests use HTTP on loopback. tests/serve/test_load.py runs it with the fake verifier of the
+tests, which counts words, so that only the service is measured; `benchmarks.soak` and
+`benchmarks.faults` use its clients.
 """
 
 from __future__ import annotations
@@ -22,9 +20,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.store import base_weights, command, store
-from halldetect.cli.demo import RESPONSE, SOURCE
-from tests.support.running import Running, serving
+from halldetect.cli.demo import SOURCE
+from tests.support.running import Running
 
 QUEUE, BATCH = 32, 8
 # The fake verifier obeys this text, so it takes the same time on every machine.
@@ -32,7 +29,6 @@ SLOW = "Boat {number} sleeps 2 ms a day."
 # Numbers from here on are new: the service caches its last reports.
 UNSEEN = 1_000_000
 QUICK = "Boat {number} has sails."
-REAL = RESPONSE + " Boat {number} is red."
 LIMITS = ("--rate", "0", "--queue", str(QUEUE), "--max-items", "8", "--max-batch", str(BATCH))
 
 
@@ -199,42 +195,3 @@ def measure_memory(service: Running, requests: int, step: int) -> list[dict[str,
         found.append({"requests": done, **memory(service), "seconds": run.seconds})
         print(f"{done} requests: {found[-1]}", file=sys.stderr, flush=True)
     return found
-
-
-def measure_real(requests: int = 16) -> dict[str, Any]:
-    """Measure the demo's text with the real verifier."""
-    with serving(*LIMITS, real=True) as service:
-        clients(service.url, 1, 2, REAL)
-        runs = [clients(service.url, count, requests, REAL) for count in (1, 8)]
-        return {
-            "runs": [{**asdict(run), "per_second": round(run.per_second, 2)} for run in runs],
-            **memory(service),
-        }
-
-
-def main() -> None:
-    """Run the command."""
-    parser = command(__doc__, "serve.json")
-    parser.add_argument("--requests", type=int, default=10_000)
-    arguments = parser.parse_args()
-    step = max(1, arguments.requests // 10)
-    with serving(*LIMITS) as service:
-        loaded = measure_load(service, 200)
-        held = measure_memory(service, arguments.requests, step)
-    results = {
-        "command": "python -m benchmarks.serve",
-        "weights": base_weights(),
-        "cores": os.cpu_count(),
-        "load_average": round(os.getloadavg()[2], 1),
-        "queue": QUEUE,
-        "batch": BATCH,
-        "load": loaded,
-        "memory": held,
-        "real": measure_real(),
-    }
-    store(arguments.out, results)
-    print(json.dumps(results, indent=2))
-
-
-if __name__ == "__main__":
-    main()

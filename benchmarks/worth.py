@@ -14,6 +14,7 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from halldetect.models.integrity import WEIGHTS
 from halldetect.verification.cascade import is_unsure
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.registry import load_dataset
+from halldetect_bench.stats.resampling import draw_documents, figure, rank_correlation
 from training.large.measure import Answers, Floats, drawn
 from training.leaks import read
 
@@ -134,15 +136,6 @@ def by_length(items: Sequence[Item]) -> list[dict[str, Any]]:
     return binned([(len(item.claims), item.is_flagged()) for item in right], LENGTHS)
 
 
-def spearman(first: Floats, second: Floats) -> float:
-    """Return the rank correlation; equal values share the mean of their ranks."""
-    ranks = []
-    for values in (first, second):
-        _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-        ranks.append((np.cumsum(counts) - (counts - 1) / 2)[place])
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
 def graded(items: Sequence[Item], rows: Sequence[Row]) -> dict[str, Any]:
     """Return the rank correlations of mean and least support with people's marks.
 
@@ -151,21 +144,16 @@ def graded(items: Sequence[Item], rows: Sequence[Row]) -> dict[str, Any]:
     """
     if len(items) != len(rows):
         raise SystemExit(f"{rows[0].dataset}: not the rows that were judged")
-    marks = np.array([
-        np.mean([not wrong for _, wrong in row.sentences]) if row.score is None else row.score
+    marks = [
+        fmean(not wrong for _, wrong in row.sentences) if row.score is None else row.score
         for row in rows
-    ])  # fmt: skip
-    places: dict[str, list[int]] = {}
-    for at, row in enumerate(rows):
-        places.setdefault(row.document, []).append(at)
-    groups, rng = list(places.values()), np.random.default_rng(1)
-    chosen = rng.integers(0, len(groups), (500, len(groups))).tolist()
-    picks = [[place for at in sample for place in groups[at]] for sample in chosen]
+    ]
+    weights = draw_documents(rows[0].dataset, [row.document for row in rows], 500)
     found: dict[str, Any] = {"rows": len(rows)}
     for name, of_claims in (("graded_score", np.mean), ("score", np.min)):
-        values = np.array([of_claims(item.supports) for item in items])
-        ends = np.percentile([spearman(values[pick], marks[pick]) for pick in picks], [2.5, 97.5])
-        found[name] = [round(float(one), 4) for one in (spearman(values, marks), *ends)]
+        values = [float(of_claims(item.supports)) for item in items]
+        one = figure(rank_correlation(marks, values, weights))
+        found[name] = [round(end or 0.0, 4) for end in (one.value, one.low, one.high)]
     return found
 
 

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from halldetect import Detector
 from halldetect.facts.phrases import shortened
-from halldetect.inputs import Pair
 from halldetect.repair.outcome import Method
-from halldetect.repair.repairer import Repairer
 from tests.support.fakes import OverlapVerifier
 
 
@@ -95,10 +93,10 @@ def test_any_text(sentence: str) -> None:
         assert len(text) < len(sentence) + 2
 
 
-def test_two_phrases_are_left_out() -> None:
+def test_two_phrases_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     source = "The mayor praised the new bridge over the river."
     response = "The mayor praised the new bridge with zebras in Patagonia."
-    repairer = Repairer(Detector(verifier=OverlapVerifier()), steps=(Method.SHORTEN,))
-    repair = repairer.repair(Pair(source, response))
+    monkeypatch.setattr("halldetect.repair.repairer.STEPS", (Method.SHORTEN,))
+    repair = Detector(verifier=OverlapVerifier()).repair(source, response)
     assert repair.text == "The mayor praised the new bridge."
     assert repair.changes[0].method is Method.SHORTEN

@@ -185,6 +185,9 @@ def _run(arguments: argparse.Namespace, build: BuildMethods) -> int:
             chosen[name] = rows, drawn
         methods = build(display.notice)
 
+        def show(task: str, done: int, total: int) -> None:
+            display.update(task, f"{done}/{total} rows", done / total, at_once=done == total)
+
         def work() -> None:
             for (name, (rows, drawn)), method in product(chosen.items(), methods):
                 outcome = run(
@@ -193,7 +196,7 @@ def _run(arguments: argparse.Namespace, build: BuildMethods) -> int:
                     method,
                     arguments.out,
                     batch=arguments.batch,
-                    progress=partial(display.rows, f"{name}, {method.description['name']}"),
+                    progress=partial(show, f"{name}, {method.description['name']}"),
                     command=portable_command("halldetect", sys.argv[1:]),
                     sample=drawn,
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from pathlib import Path
 
@@ -30,7 +31,9 @@ def test_statuses_and_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "--overwrite begins again" in capsys.readouterr().err
     assert main(["batch", source, str(out), "--resume"]) == 0
     assert "is complete" in capsys.readouterr().err
-    assert main(["batch", source, str(out), "--overwrite", "--strict"]) == 2
+    cut_off = tmp_path / "cut.jsonl.gz"
+    cut_off.write_bytes(gzip.compress(Path(source).read_bytes())[:-9])
+    assert main(["batch", str(cut_off), str(out), "--overwrite"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert len(results(out)) == 6  # the old results stay until there are new ones
     assert main(["batch", source, str(out), "--overwrite", "--quiet"]) == 0
@@ -147,7 +150,7 @@ def test_conditions_under_which_a_run_fails(
             ("--fail-on", text, "not a condition")
             for text in ("rates", "x>1", "rate<1", "rate>x", "")
         ),
-        *((flag, "0", "1 or more") for flag in ("--batch-size", "--cache-size", "--part-rows")),
+        *((flag, "0", "1 or more") for flag in ("--batch-size", "--part-rows")),
     ],
 )
 def test_bad_values_are_refused(

@@ -116,14 +116,6 @@ def test_failing_model_is_the_reason_of_its_rows(
     assert "the verifier failed: large: no memory is left" in str(reasons[0])
 
 
-def test_bad_row_stops_a_strict_run(
-    verifier: LargeVerifier, on_gpu: None, tmp_path: Path, rows: str
-) -> None:
-    job = Job(rows, str(tmp_path / "out.jsonl"), strict=True, batch_size=4)
-    with pytest.raises(InputError, match="'response' is missing"):
-        run_local(Detector(verifier, threads=3), job)
-
-
 def test_killed_worker_is_an_error_and_the_run_can_be_resumed(
     verifier: LargeVerifier, on_gpu: None, tmp_path: Path, rows: str
 ) -> None:

@@ -29,25 +29,19 @@ def test_a_sample_is_half_hallucinated() -> None:
 
 def test_words_are_compared_in_order() -> None:
     assert bench.common_words("a b c d", "a c d b") == 3
-    assert bench.closeness("a b", "a c") == 0.5
     assert bench.share([]) is None
 
 
 def test_the_command_writes_a_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_overlap_verifier(monkeypatch)
-    fixed = [Row("d", "test/1/corrected", SOURCE, "The bridge opened in 1932.", False)]
     monkeypatch.setattr(bench, "load_dataset", lambda *_: SimpleNamespace(rows=ROWS))
-    monkeypatch.setattr(bench, "defacto_corrections", lambda *_: SimpleNamespace(rows=fixed))
     out = tmp_path / "repair.json"
     command = [str(tmp_path), "--judge", "base", "--datasets", "defacto", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", ["repair", *command])
     monkeypatch.setattr(bench, "repairers", lambda *_: {"rules": bench.Repairer(bench.Detector())})
     bench.main()
-    ways = json.loads(out.read_text())["verifiers"]["base"]
-    rules = ways["rules"]["defacto"]
+    rules = json.loads(out.read_text())["verifiers"]["base"]["rules"]["defacto"]
     assert (rules["hallucinated"], rules["faithful"]) == (1, 1)
     assert rules["flagged"] == 1.0
     assert rules["words_left_in_faithful"] == 1.0
-    assert rules["closeness_after"] > rules["closeness_before"]
-    assert rules["judged_by"]["base"]["made_faithful"] == 1.0
-    assert ways["human"]["defacto"]["judged_by"]["base"]["faithful_after"] == 1.0
+    assert rules["judged_by"]["base"]["faithful_after"] == 1.0

@@ -188,7 +188,7 @@ def test_a_response_may_begin_with_a_dash() -> None:
         (["check", "a b", "c d", "--format=githb"], "did you mean github?"),
         (["chekc", "a.md", "b.md"], "did you mean check?"),
         (["models", "pul"], "did you mean pull?"),
-        (["nonsense"], "use check, compare"),
+        (["qqq"], "known names: check, compare"),
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(

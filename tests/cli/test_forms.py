@@ -228,4 +228,4 @@ def test_index_info_lists_documents(
     assert main(["index", "build", ".", "-o", "mills.idx", "--quiet"]) == 0
     capsys.readouterr()
     assert main(["index", "info", "mills.idx"]) == 0
-    assert capsys.readouterr().out.endswith("\n\n  a\ufffd[31m.md\n  mill.md\n")
+    assert capsys.readouterr().out.endswith("\n\n  a␛[31m.md\n  mill.md\n")

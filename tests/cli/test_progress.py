@@ -97,10 +97,10 @@ def test_a_task_that_continues_an_earlier_run(
     assert capsys.readouterr().err == ("halldetect: 60 rows, 15 hallucinated, about 50 s left\n")
 
 
-def test_rows_of_a_known_number(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_end_of_a_task_at_once(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressDisplay(quiet=False) as display:
-        display.rows("qags, rouge", 1, 2)
-        display.rows("qags, rouge", 2, 2)
+        display.update("qags, rouge", "1/2 rows", 0.5)
+        display.update("qags, rouge", "2/2 rows", 1.0, at_once=True)
     assert capsys.readouterr().err == "halldetect: qags, rouge: 2/2 rows\n"
 
 
@@ -114,6 +114,6 @@ def test_names_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> 
         display.notice(f"the first bad row: {name}")
     assert fail(f"no row {name}", 2) == 2
     assert capsys.readouterr().err.splitlines() == [
-        "halldetect: the first bad row: a\ufffd[31m ::error::b\ufffdc",
-        "halldetect: no row a\ufffd[31m ::error::b\ufffdc",
+        "halldetect: the first bad row: a␛[31m ::error::b\ufffdc",
+        "halldetect: no row a␛[31m ::error::b\ufffdc",
     ]

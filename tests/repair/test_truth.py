@@ -8,9 +8,7 @@ from functools import cache
 import pytest
 
 from halldetect import Detector, Probabilities
-from halldetect.inputs import Pair
 from halldetect.repair.outcome import Outcome
-from halldetect.repair.repairer import Repairer
 from tests.support.fakes import OverlapVerifier
 
 # A source, a false sentence, and the true sentences that may replace it.
@@ -145,9 +143,12 @@ def test_base_writes_no_falsehood(name: str) -> None:
         ("Ash Lane was resurfaced this year.", "So was Cedar Lane."),
     ],
 )
-def test_reference_to_a_removed_sentence_goes_too(first: str, second: str) -> None:
-    repairer = Repairer(Detector(verifier=TrustingVerifier(first)), steps=())
-    assert repairer.repair(Pair("Slate is used for roofs.", f"{first} {second}")).text is None
+def test_reference_to_a_removed_sentence_goes_too(
+    first: str, second: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halldetect.repair.repairer.STEPS", ())
+    detector = Detector(verifier=TrustingVerifier(first))
+    assert detector.repair("Slate is used for roofs.", f"{first} {second}").text is None
 
 
 def test_a_change_keeps_a_verb() -> None:

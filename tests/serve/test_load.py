@@ -41,7 +41,6 @@ def test_overload_refuses_the_rest(loaded: Any) -> None:
 
 
 def test_memory_stays_flat_over_thousands_of_requests(service: Running) -> None:
-    """benchmarks/serve.py does the same with ten thousand."""
     found = bench.measure_memory(service, 2000, 500)
     for process in ("http_mb", "worker_mb"):
         early, late = found[1][process], found[-1][process]

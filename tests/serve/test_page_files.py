@@ -79,7 +79,7 @@ def test_all_files_of_the_page_exist(client):
     assert SCRIPT in asked
     for name in (SCRIPT, *VIEW_STYLES):
         assert client.get(f"/static/{name}").text == asset(name)
-    used = {*asked, *imported, pages.EXAMPLE, "sheet.css"}  # of the printed report
+    used = {*asked, *imported, pages.EXAMPLE, "sheet.css", "dataset.css"}  # of other pages
     assert set(pages.static_files()) - {pages.INDEX} == used
 
 

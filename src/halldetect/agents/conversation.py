@@ -208,24 +208,22 @@ class _Before:
                 response += "" if rules.is_text(value) else shown
                 kind = rules.value_kind(call.tool, name, value)
                 if kind is not None:
-                    claim = ClaimReport(shown[1:], span, None, Status.SUPPORTED, None, 1.0)
-                    values.append(self.settled(claim, kind, value))
+                    values.append(self.settled(shown[1:], span, kind, value))
         named = zip(self.names, self.texts, strict=True)
         sources: Any = [{"id": name, "text": text} for name, text in named]
         pair = Pair(sources or _NOTHING, response, self.question, judge_from=judge_from)
         return Turn(message.index, pair, end, tuple(values), copy(self))
 
-    def settled(self, claim: ClaimReport, kind: str, value: Any) -> ClaimReport:
+    def settled(self, text: str, span: Span, kind: str, value: Any) -> ClaimReport:
         """Settle a value of a tool call by its occurrence before the call."""
         place = rules.find_value(kind, value, self.texts)
         if place is None:
             reason = f"invented: this {kind} occurs in nothing before the call"
             error = ErrorReport(ErrorKind.INVENTED, str(value), "")
-            return replace(
-                claim, status=Status.UNSUPPORTED, support=0.0, reason=reason, error=error
-            )
+            return ClaimReport(text, span, None, Status.UNSUPPORTED, reason, 0.0, error=error)
         document, found = place
-        return replace(claim, proof=Evidence(found.cut(self.texts[document]), document, found))
+        proof = Evidence(found.cut(self.texts[document]), document, found)
+        return ClaimReport(text, span, None, Status.SUPPORTED, None, 1.0, proof=proof)
 
 
 @dataclass(frozen=True, slots=True)

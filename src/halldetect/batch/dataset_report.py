@@ -10,14 +10,13 @@ import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from halldetect.batch.results import ROW_KINDS, RowCounts, plain_text, read_results
 from halldetect.errors import CheckError, InputError
 from halldetect.render.html import html
-from halldetect.render.html_page import html_page, shared_style
+from halldetect.render.html_page import plain_page
 from halldetect.render.phrases import STATES, one_line
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
@@ -160,16 +159,12 @@ def _page_name(number: int) -> str:
 
 def dataset_page(summary: Summary, title: str) -> str:
     """Return the report as one HTML page without external resources or scripts."""
-    style = (resources.files("halldetect.batch") / "dataset.css").read_text(encoding="utf-8")
-    return html_page(
-        "halldetect.batch",
-        "dataset.html.jinja",
-        title=f"{title}: HallDetect dataset report",
-        style=shared_style() + style,
+    return plain_page(
+        "dataset",
+        f"{title}: HallDetect dataset report",
         name=title,
         headline=headline(summary.counts),
         tables=list(tables(summary)),
-        one_line=one_line,
     )
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,8 +29,6 @@ from halldetect.inputs import Conversation, Pair, clean_pair
 HOW_TO_RESUME = "the same command with --resume (and without --overwrite) continues from there"
 # Holds the settings of an unfinished run, in its folder of parts.
 RUN_FILE = "_run.json"
-# The maximum nesting of carried values.
-MAX_DEPTH = 32
 # The column of a conversation, in place of response and source.
 MESSAGES = "messages"
 
@@ -76,21 +72,19 @@ class InputFile:
 class Job:
     """One run over the rows of files: paths, URLs or patterns.
 
-    A target with a scheme or a final slash is a folder of parts. `strict` stops at the first bad
-    row. `in_parts` is True for the Ray engine, which cannot use standard streams. `cache` is the
-    folder of a report cache (None: temporary), `cache_size` its limit in megabytes.
+    A target with a scheme or a final slash is a folder of parts. `in_parts` is True for the Ray
+    engine, which cannot use standard streams. `cache` is the folder of a report cache (None:
+    temporary).
     """
 
     source: str | tuple[str, ...]
     target: str
     columns: ColumnNames = DEFAULT_COLUMNS
-    strict: bool = False
     resume: bool = False
     overwrite: bool = False
     batch_size: int = 32
     in_parts: bool = False
     cache: str | None = None
-    cache_size: int = 1024
 
     def __post_init__(self) -> None:
         files = [file.location for file in self.files]
@@ -302,16 +296,11 @@ def _documents(source: Any) -> Any:
     return found if found and all(is_text) else source
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
+def _plain(value: Any) -> Any:
     """Return the value in a form that JSON can hold; NaN and infinity become null."""
-    if depth > MAX_DEPTH:
-        raise InputError(f"a column is nested more than {MAX_DEPTH} deep")
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item, depth + 1) for item in value]
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+    from pydantic_core import to_jsonable_python
+
+    try:
+        return to_jsonable_python(value, inf_nan_mode="null", bytes_mode="base64", fallback=str)
+    except ValueError as error:
+        raise InputError(f"a column cannot be written as JSON: {error}") from None

@@ -166,17 +166,13 @@ class PartChecker:
                 "a worker has other models or another version than this machine: install the "
                 "same halldetect and the same models everywhere"
             )
-        limit = job.cache_size << 20
-        return detector, ReportCache(job.cache, self.settings, limit=limit, notice=self.notice)
+        return detector, ReportCache(job.cache, self.settings, notice=self.notice)
 
     def _results(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        results = []
+        results: list[dict[str, Any]] = []
         for at in range(0, len(rows), self.job.batch_size):
             block = rows[at : at + self.job.batch_size]
-            for row, outcome in zip(block, self._outcomes(block), strict=True):
-                if self.job.strict and row.problem is not None:
-                    raise InputError(f"row {row.id}: {row.problem} (--strict stops here)")
-                results.append(row_result(row, outcome))
+            results += map(row_result, block, self._outcomes(block))
         return results
 
     def _outcomes(self, rows: Sequence[Row]) -> list[Outcome]:

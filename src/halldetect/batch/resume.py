@@ -96,13 +96,10 @@ class PartsFolder:
             try:
                 if self._system is None:
                     self._path.mkdir(parents=True, exist_ok=True)
+                    stack.callback(self._remove_if_empty)  # Windows cannot remove an open file
                     lock = os.open(self._path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
                     stack.callback(os.close, lock)
                     lock_for_writing(lock, self.job.target)
-                    # Windows cannot remove an open file.
-                    stack.pop_all()
-                    stack.callback(self._remove_if_empty)
-                    stack.callback(os.close, lock)
                 self._begin(settings, part_rows)
             except (OSError, ValueError, TypeError, KeyError) as error:
                 raise InputError(f"cannot write or resume {self.job.target!r}: {error}") from error
@@ -135,7 +132,8 @@ class PartsFolder:
         self.write(RUN_FILE, json.dumps(run, indent=1).encode())
 
     def _remove_if_empty(self) -> None:
-        if not self.job.is_folder and not self.names():
+        is_ours = self.part_rows > 0  # not locked by another run
+        if is_ours and not self.job.is_folder and not self.names():
             remove_parts(self.job)
 
     def names(self, prefix: str = "part-") -> list[str]:

@@ -63,7 +63,6 @@ _OPTIONS = {
     "--source-column": value("NAME", "the column with the source", default="source"),
     "--response-column": value("NAME", "the column with the response", default="response"),
     "--question-column": value("NAME", "the column with the question (default: question)"),
-    "--strict": switch("stop at the first bad row"),
     "--fail-on": value(
         "CONDITION",
         'exit with 1 if there is such a row (hallucinated, bad, ...), or as in "rate>0.05", '
@@ -81,7 +80,6 @@ _OPTIONS = {
 }
 _RUN = {
     "--batch-size": value("N", "rows that are checked together", positive, 32),
-    "--cache-size": value("N", "megabytes of the cache", positive, 1024),
     "--engine": value(None, "where to run", default="local", choices=("local", "ray")),
 }
 _RAY = {

@@ -15,7 +15,6 @@ from halldetect.cli.hook import read_transcript
 from halldetect.cli.options import QUIET, add_detector_options, with_detector
 from halldetect.cli.output import (
     checked_file,
-    github_notes,
     print_json,
     print_result,
     require_writable,
@@ -265,7 +264,7 @@ def _forms(report: Report, file: Path | None) -> Forms:
         "markdown": lambda: render.markdown(report),
         "html": lambda: render.html(report, record),
         "sarif": lambda: render.sarif_log([checked_file(report, file)]),
-        "github": lambda: github_notes(checked_file(report, file)),
+        "github": lambda: checked_file(report, file).github(),
         "pdf": lambda: render.pdf(report, record),
     }
 

@@ -24,14 +24,13 @@ from halldetect.cli.exits import worst_status
 from halldetect.cli.options import QUIET, add_detector_options, with_detector
 from halldetect.cli.output import (
     checked_file,
-    github_notes,
     print_result,
     require_writable,
     write_file,
 )
 from halldetect.cli.parser import add_command, file, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_arguments import TextArguments, no_file, read_file
+from halldetect.cli.text_arguments import TextArguments, existing_file, no_file, read_file
 from halldetect.errors import InputError
 from halldetect.inputs import Pair
 
@@ -88,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     for (answer, _), report in zip(chosen, reports, strict=True):
         checked.append(checked_file(report, answer))
         short = f"{log_line(str(answer))}: {render.short(report)}\n"
-        print_result(github_notes(checked[-1]) if arguments.format == "github" else short)
+        print_result(checked[-1].github() if arguments.format == "github" else short)
     write_file(arguments.sarif, render.sarif_log(checked))
     return worst_status(report.verdict for report in reports)
 
@@ -158,13 +157,11 @@ def _matches(rules: Path, pattern: str) -> list[Path]:
 
 
 def _read_rules(path: Path) -> Iterator[tuple[str, list[str]]]:
+    if existing_file(str(path)) is None:
+        raise InputError(f"there is no {str(path)!r}; it has tables such as {_EXAMPLE}")
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"there is no {str(path)!r}; it has tables such as {_EXAMPLE}") from error
-    except OSError as error:
-        raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from error
-    except ValueError as error:
+        data = tomllib.loads(read_file(path, "rules"))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{str(path)!r} is not TOML: {error}") from error
     tables = data.get("answers") if len(data) == 1 else None
     for table in tables if isinstance(tables, list) and tables else [{}]:

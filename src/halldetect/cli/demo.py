@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halldetect.reading.document import Span
 from halldetect.report import Report, Status, Verdict
 
 SOURCE = """\
@@ -31,12 +32,9 @@ def deviations(report: Report) -> list[str]:
         lines.append(f"the verdict is {report.verdict}, not {Verdict.HALLUCINATED}")
     for sentence, expected in EXPECTED.items():
         start = RESPONSE.index(sentence)
-        end = start + len(sentence)
-        states = {
-            claim.status
-            for claim in report.claims
-            if claim.span is not None and claim.span.start < end and start < claim.span.end
-        }
+        place = Span(start, start + len(sentence))
+        spans = [(claim.span, claim.status) for claim in report.claims]
+        states = {status for span, status in spans if span is not None and span.overlaps(place)}
         if states != {expected}:
             seen = ", ".join(sorted(states)) or "not checked"
             lines.append(f"{sentence!r} is {seen}, not {expected}")

@@ -10,8 +10,9 @@ from threading import Thread
 from typing import TypeVar
 
 from halldetect.cli.parser import WRONG_USAGE
-from halldetect.cli.progress import ProgressDisplay, plain_line
+from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import ConfigurationError, HallDetectError, InputError
+from halldetect.render.phrases import one_line
 from halldetect.report import Verdict
 
 COULD_NOT_CHECK = 3
@@ -54,7 +55,7 @@ def exit_status(command: Callable[[], int]) -> int:
 
 def fail(message: object, status: int) -> int:
     """Print an error in one line on standard error; return the exit status."""
-    print(f"halldetect: {plain_line(message)}", file=sys.stderr, flush=True)
+    print(f"halldetect: {one_line(str(message))}", file=sys.stderr, flush=True)
     return status
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_result, require_writable
 from halldetect.cli.parser import add_command, name_argument, path_argument, switch, value
-from halldetect.cli.progress import ProgressDisplay, plain_line
+from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import no_file
+from halldetect.render.phrases import one_line
 
 BUILD = """\
 Index text, Markdown, HTML, PDF, DOCX and JSON Lines files (objects with text, and perhaps id and
@@ -76,6 +77,6 @@ def run_info(arguments: argparse.Namespace) -> int:
     with closing(open_index(arguments.index)) as index:
         lines = [f"{name}: {value}" for name, value in index.description.items()]
         found = index.execute("SELECT name FROM documents ORDER BY name")
-        lines += ["", *(f"  {plain_line(name)}" for (name,) in found)]
+        lines += ["", *(f"  {one_line(name)}" for (name,) in found)]
     print_result("\n".join(lines) + "\n")
     return 0

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote
 
 from halldetect.batch.formats import write_standard_output
 from halldetect.errors import InputError
@@ -86,19 +86,11 @@ def checked_file(report: Report, file: Path | None) -> CheckedFile:
 
     if file is None or not file.is_file():
         return CheckedFile(report)
-    path, here = file.resolve(), Path.cwd().resolve()
-    inside = path.is_relative_to(here)
-    uri = quote(os.fsencode(path.relative_to(here).as_posix())) if inside else path.as_uri()
     with file.open("rb") as stream:
         plain = stream.read(4) not in (b"%PDF", b"PK\x03\x04")
-    return CheckedFile(report, uri, plain and path.suffix.lower() not in ENDINGS)
-
-
-def github_notes(checked: CheckedFile) -> str:
-    """Return the report as workflow commands of GitHub Actions, at the lines of its file."""
-    from halldetect.render import github
-
-    if checked.uri is None or checked.uri.startswith("file:"):  # outside the repository
-        return github(checked.report)
-    path = os.fsdecode(unquote_to_bytes(checked.uri))
-    return github(checked.report, path, lines=checked.lines)
+    plain = plain and file.suffix.lower() not in ENDINGS
+    path, here = file.resolve(), Path.cwd().resolve()
+    if not path.is_relative_to(here):  # outside the repository
+        return CheckedFile(report, path.as_uri(), plain)
+    inside = path.relative_to(here).as_posix()
+    return CheckedFile(report, quote(os.fsencode(inside)), plain, inside)

@@ -6,11 +6,13 @@ Options may come between other arguments, as in `check a.md --source b.md answer
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
+
+from halldetect.errors import name_advice
 
 WRONG_USAGE = 2
 Settings = dict[str, Any]  # of `add_argument`
@@ -45,7 +47,8 @@ class Parser(argparse.ArgumentParser):
                 self._intermixing = False
         if rest:
             flag = next((word for word in rest if word.startswith("-")), rest[0])
-            hint = nearest(flag.partition("=")[0], self._option_string_actions)
+            near = get_close_matches(flag.partition("=")[0], self._option_string_actions, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return known, rest
 
@@ -53,13 +56,12 @@ class Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         choices = [str(choice) for choice in action.choices]
-        hint, listed = nearest(str(value), choices), ", ".join(choices)
+        advice = name_advice(str(value), choices)
         if not isinstance(action, argparse._SubParsersAction):
-            message = f"invalid choice: {value!r}{hint} (choose from {listed})"
-            raise argparse.ArgumentError(action, message)
-        if not hint and "check" in choices and Path(str(value)).is_file():
-            hint = f"; did you mean {self.prog} check {value} ...?"
-        raise argparse.ArgumentError(None, f"no command {value!r}{hint or f': use {listed}'}")
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {advice}")
+        if "check" in choices and Path(str(value)).is_file():
+            advice = f"did you mean {self.prog} check {value} ...?"
+        raise argparse.ArgumentError(None, f"no command {value!r}; {advice}")
 
 
 def add_command(
@@ -139,12 +141,6 @@ def explained(parse: Callable[[str], Any]) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return parsed
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the closest known word, or an empty text."""
-    found = get_close_matches(word, list(known), n=1)
-    return f"; did you mean {found[0]}?" if found else ""
 
 
 def name_argument(text: str) -> str:

@@ -11,6 +11,8 @@ import sys
 from contextlib import suppress
 from time import monotonic
 
+from halldetect.render.phrases import one_line
+
 PLAIN_SECONDS = 5.0
 # Shorter work ends before anyone can read a bar.
 DELAY_SECONDS = 0.3
@@ -51,7 +53,7 @@ class ProgressDisplay:
         """Print a line for the user."""
         if not self._quiet:
             self.clear()
-            _write(f"halldetect: {plain_line(line)}\n")
+            _write(f"halldetect: {one_line(line)}\n")
 
     def update(
         self,
@@ -103,17 +105,6 @@ class ProgressDisplay:
         sizes = [f"{size // 1_000_000:,} MB" for size in (done, total) if size]
         fraction = done / total if total else None
         self.update(what, " of ".join(sizes), fraction, at_once=what != self._task)
-
-    def rows(self, task: str, done: int, total: int) -> None:
-        """Show the rows done of a known total."""
-        fraction = done / total if total else None
-        self.update(task, f"{done}/{total} rows", fraction, at_once=done == total)
-
-
-def plain_line(text: object) -> str:
-    """Return a text on one line, without characters that could drive a terminal."""
-    line = " ".join(str(text).split())
-    return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
 
 def seconds_left(spent: float, done: float, rest: float) -> float | None:

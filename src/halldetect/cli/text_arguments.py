@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -17,11 +18,12 @@ from halldetect.reading.html_page import html_text
 from halldetect.reading.office_files import read_pages
 
 _MARKED_ENCODINGS = ("utf-8-sig", "utf-16", "utf-32")  # by a byte order mark
-_FILE_ENDING = re.compile(
-    r"\.(txt|text|md|markdown|rst|json|jsonl|csv|tsv|html?|xml|ya?ml|log|tex|pdf|docx?|odt|rtf)$",
+# A path from a folder, a known ending, or without spaces a folder or any ending.
+_PATH = re.compile(
+    r"(?:\.{0,2}|~)/.*|.*\.(?:txt|text|md|markdown|rst|json|jsonl|csv|tsv|html?|xml|ya?ml|log|tex|pdf"
+    r"|docx?|odt|rtf)|\S*[/\\]\S*|\S*\.[a-z][a-z0-9]{0,4}",
     re.IGNORECASE,
 )
-_ANY_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 _MAX_NAME_LENGTH = 255
 # Bytes with at least this share of ASCII are read as Latin-1.
@@ -65,7 +67,7 @@ class TextArguments:
         documents = [found for text in texts for found in self.read_documents(text, "source")]
         for argument in named:
             name, equals, file = argument.partition("=")
-            if not (equals and name and file) or _exists(Path(argument)):
+            if not (equals and name and file) or existing_file(argument):
                 name, file = "", argument
             documents += self.read_documents(file, "source", file=True, name=name)
         return documents
@@ -81,16 +83,15 @@ class TextArguments:
             return "", [argument]  # Path("") would be the current folder
         if argument == "-":
             return "", [self._read_stdin(what)]
-        path = Path(argument)
-        if _exists(path):
+        if (path := existing_file(argument)) is not None:
             return path.name, _file_pages(path, what, evidence)
         if _WEB_ADDRESS.fullmatch(argument):
             advice = "save the page to a file, or add --text to check these very words"
             raise InputError(f"{what}: {argument!r} is a web address; {advice}")
         if file:
-            raise no_file(path, what)
+            raise no_file(Path(argument), what)
         if looks_like_path(argument):
-            raise no_file(path, what, "; to check these very words, add --text")
+            raise no_file(Path(argument), what, "; to check these very words, add --text")
         return "", [argument]
 
     def _read_stdin(self, what: str) -> str:
@@ -166,13 +167,7 @@ def _decode(data: bytes, place: str) -> str:
 
 def looks_like_path(argument: str) -> bool:
     """Return True if an argument looks like a file name, though no such file exists."""
-    if not argument or len(argument) > _MAX_NAME_LENGTH or "\n" in argument:
-        return False
-    if argument.startswith(("./", "../", "~/", "/")) or _FILE_ENDING.search(argument):
-        return True
-    if any(char.isspace() for char in argument):
-        return False
-    return "/" in argument or "\\" in argument or bool(_ANY_ENDING.search(argument))
+    return len(argument) <= _MAX_NAME_LENGTH and _PATH.fullmatch(argument) is not None
 
 
 def no_file(path: Path, what: str = "", advice: str = "") -> InputError:
@@ -187,17 +182,8 @@ def no_file(path: Path, what: str = "", advice: str = "") -> InputError:
     return InputError(f"{f'{what}: ' if what else ''}no file {str(path)!r}{advice}")
 
 
-def existing_file(argument: str, *, literal: bool) -> Path | None:
+def existing_file(argument: str, *, literal: bool = False) -> Path | None:
     """Return the file that an argument names; None for other texts, and all if `literal`."""
-    named = not literal and argument != "-" and argument.strip() and _exists(Path(argument))
-    return Path(argument) if named else None
-
-
-def _exists(path: Path) -> bool:
-    try:
-        path.stat()
-    except PermissionError:
-        return True  # reading the file reports the error
-    except (OSError, ValueError):
-        return False
-    return True
+    if literal or argument == "-" or not argument.strip():
+        return None
+    return Path(argument) if os.path.exists(argument) else None  # noqa: PTH110 (takes any text)

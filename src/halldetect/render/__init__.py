@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from importlib import resources
+from typing import Any
+
 from halldetect.render.html import CheckRecord, html, pdf, view
 from halldetect.render.markdown import markdown
 from halldetect.render.sarif import CheckedFile, github, sarif, sarif_log
-from halldetect.render.schema import json_schema
 from halldetect.render.short import claim_line, short
 from halldetect.render.terminal import terminal
 
@@ -24,3 +27,9 @@ __all__ = [
     "terminal",
     "view",
 ]
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the JSON that `Report.to_json` writes."""
+    file = resources.files("halldetect") / "report.schema.json"
+    return dict(json.loads(file.read_text(encoding="utf-8")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halldetect.render.html import MAX_QUOTE
-from halldetect.render.html_page import asset, html_fragment, html_page, shared_style
+from halldetect.render.html_page import html_fragment, plain_page
 from halldetect.render.passages import Passages, ShownClaim
 from halldetect.render.phrases import STATE_SYMBOL, VERDICT_SYMBOL, one_line, score_line, summary
 from halldetect.render.terminal import STYLE, new_console, printed
@@ -51,13 +51,8 @@ def headline(comparison: Comparison) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """Return a comparison as one HTML page that loads nothing and runs no script."""
-    return html_page(
-        "halldetect.render",
-        "comparison.html.jinja",
-        title="Comparison of two responses: HallDetect",
-        style=shared_style() + asset("comparison.css"),
-        **comparison_view(comparison),
-    )
+    title = "Comparison of two responses: HallDetect"
+    return plain_page("comparison", title, **comparison_view(comparison))
 
 
 def comparison_fragment(comparison: Comparison) -> str:

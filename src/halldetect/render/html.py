@@ -136,7 +136,6 @@ def _page(shown: dict[str, Any], record: CheckRecord | None, style: str, live: s
     if record.checked_at is not None:
         checked_at = f"{record.checked_at.astimezone(UTC):%d %B %Y, %H:%M} UTC".lstrip("0")
     return html_page(
-        "halldetect.render",
         "report.html.jinja",
         title=f"{report.verdict.capitalize()}: HallDetect report",
         style=style,

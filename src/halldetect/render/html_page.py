@@ -29,49 +29,39 @@ def asset(name: str) -> str:
     return (resources.files("halldetect.render") / "assets" / name).read_text(encoding="utf-8")
 
 
-def shared_style() -> str:
-    """Return the text of the style sheets that all pages share."""
-    return asset(PALETTE) + asset(COMMON)
+def plain_page(page: str, title: str, **values: Any) -> str:
+    """Render the template of a page without a script, with its own style sheet."""
+    style = "".join(map(asset, (PALETTE, COMMON, f"{page}.css")))
+    return html_page(f"{page}.html.jinja", title=title, style=style, **values)
 
 
-def html_page(
-    package: str, template: str, *, title: str, style: str, script: str = "", **values: Any
-) -> str:
-    """Render a template of a package, which extends `base.html.jinja`.
+def html_page(template: str, *, title: str, style: str, script: str = "", **values: Any) -> str:
+    """Render a template that extends `base.html.jinja`.
 
     Every text that the template prints is escaped, and its control characters are made visible.
-    `shared_style()` is the common part of `style`.
     """
     from markupsafe import Markup
 
     policy = ["default-src 'none'", f"style-src '{_digest(style)}'"]
     policy += [f"script-src '{_digest(script)}'"] if script else []
-    return (
-        _environment(package)
-        .get_template(template)
-        .render(
-            policy="; ".join([*policy, "base-uri 'none'", "form-action 'none'"]),
-            title=title,
-            style=Markup(style),
-            script=Markup(script),
-            **values,
-        )
-    )
+    policy += ["base-uri 'none'", "form-action 'none'"]
+    inline = {"style": Markup(style), "script": Markup(script)}
+    return str(html_fragment(template, policy="; ".join(policy), title=title, **inline, **values))
 
 
 def html_fragment(template: str, **values: Any) -> str:
     """Render a part of a page as markup; texts are escaped as in `html_page`."""
     from markupsafe import Markup
 
-    return Markup(_environment("halldetect.render").get_template(template).render(**values))
+    return Markup(_environment().get_template(template).render(**values))
 
 
 @cache
-def _environment(package: str) -> Environment:
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader("halldetect.render")]),
+        loader=PackageLoader("halldetect.render"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

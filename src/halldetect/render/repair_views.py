@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-from halldetect.render.html_page import asset, html_fragment, html_page, shared_style
+from halldetect.render.html_page import html_fragment, plain_page
 from halldetect.render.passages import shorten
 from halldetect.render.phrases import document_name, one_line, visible
 from halldetect.render.terminal import new_console, printed
@@ -136,13 +136,8 @@ def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | N
 
 def repair_html(repair: Repair) -> str:
     """Return a repair as one HTML page: the marked text and a list of changes."""
-    return html_page(
-        "halldetect.render",
-        "repair.html.jinja",
-        title=f"{repair.outcome.capitalize()}: HallDetect repair",
-        style=shared_style() + asset("repair.css"),
-        **repair_view(repair),
-    )
+    title = f"{repair.outcome.capitalize()}: HallDetect repair"
+    return plain_page("repair", title, **repair_view(repair))
 
 
 def repair_fragment(repair: Repair) -> str:

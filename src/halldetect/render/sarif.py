@@ -41,11 +41,17 @@ class CheckedFile:
 
     `uri` is relative to the folder of the run or absolute; without one, the log holds the text of
     the response. `lines` is False if places in the text are not places in the file, as for PDF.
+    `path` is the file as seen from the folder of the run, None outside it.
     """
 
     report: Report
     uri: str | None = None
     lines: bool = True
+    path: str | None = None
+
+    def github(self) -> str:
+        """Return the report as workflow commands of GitHub Actions; see `github`."""
+        return github(self.report, self.path, lines=self.lines)
 
     def location(self, index: int) -> dict[str, Any]:
         """Return the file as results refer to it."""

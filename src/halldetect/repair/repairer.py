@@ -78,19 +78,13 @@ class RememberingVerifier:
 
 
 class Repairer:
-    """Repairs responses with one detector.
+    """Repairs responses with one detector; after `max_rounds` failing sentences are removed."""
 
-    After `max_rounds` every failing sentence is removed; before that, `steps` are tried in order.
-    """
-
-    def __init__(
-        self, detector: Checks, *, max_rounds: int = 3, steps: Sequence[Method] = STEPS
-    ) -> None:
+    def __init__(self, detector: Checks, *, max_rounds: int = 3) -> None:
         if max_rounds < 1:
             raise ConfigurationError(f"max_rounds must be a whole number from 1, not {max_rounds}")
         self._detector = detector
         self._max_rounds = max_rounds
-        self._steps = steps
 
     def repair(self, pair: Pair) -> Repair:
         """Repair one response; the result has passed the check, or the repair has failed."""
@@ -125,7 +119,7 @@ class Repairer:
                 break
             # The rules that rewrite a sentence know English words only.
             rewrite = number < self._max_rounds and not original.languages
-            for step in self._steps if rewrite else ():
+            for step in STEPS if rewrite else ():
                 failing = self._change(step, failing, revision, proposals)
             for at in failing:
                 revision.sentences[at].remove()

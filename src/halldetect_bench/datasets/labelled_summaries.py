@@ -17,7 +17,6 @@ from halldetect_bench.datasets.readers import from_file, locate, read_csv, read_
 XSUM_ARTICLES = "xsum_docs_joined.json"
 XSUM_TYPES = ("intrinsic", "extrinsic")
 DEFACTO_SPLITS = ("train", "val", "test")
-_DEFACTO = {"hint": "the DeFacto release, github.com/microsoft/DeFacto, data/"}
 
 
 @from_file("mturk_cnndm.jsonl", hint="the QAGS release, github.com/W4ngatang/qags, data/")
@@ -182,7 +181,7 @@ def _majority_of_workers(records: Sequence[dict[str, str]]) -> tuple[bool, str |
     return True, "both" if intrinsic == extrinsic else XSUM_TYPES[extrinsic > intrinsic]
 
 
-@from_file("{}.jsonl", **_DEFACTO)
+@from_file("{}.jsonl", hint="the DeFacto release, github.com/microsoft/DeFacto, data/")
 def load_defacto(split: str, _: int, record: dict[str, Any]) -> Iterable[Row]:
     """Load DeFacto: model summaries of XSum articles with human error labels and corrections.
 
@@ -197,21 +196,6 @@ def load_defacto(split: str, _: int, record: dict[str, Any]) -> Iterable[Row]:
         kind=_defacto_kind(record),
         document=f"{split}/{record['doc_id']}",
     )
-
-
-@from_file("{}.jsonl", **_DEFACTO)
-def defacto_corrections(split: str, _: int, record: dict[str, Any]) -> Iterable[Row]:
-    """Load the human corrections of DeFacto's erroneous summaries as faithful rows."""
-    corrected = record["feedback"]["summary"]
-    if record["has_error"] and corrected.strip():
-        yield Row(
-            dataset=f"defacto-{split}-corrected",
-            id=f"{split}/{record['doc_id']}/corrected",
-            source=record["article"],
-            response=corrected,
-            hallucinated=False,
-            document=f"{split}/{record['doc_id']}",
-        )
 
 
 def _defacto_kind(record: dict[str, Any]) -> str | None:

@@ -13,7 +13,6 @@ import pytest
 
 from halldetect.errors import InputError
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.datasets.labelled_summaries import defacto_corrections
 from halldetect_bench.registry import DATASETS, data_root, load_dataset
 from tests.support.paths import DATASETS_FOLDER
 
@@ -169,9 +168,6 @@ def test_defacto_splits_and_corrections(tmp_path: Path) -> None:
     rows = load_dataset("defacto-train", tmp_path).rows
     assert [(row.hallucinated, row.kind) for row in rows] == [(True, "intrinsic"), (False, None)]
     assert [row.id for row in load_dataset("defacto", tmp_path).rows] == ["test/3"]
-    fixed = defacto_corrections(tmp_path / "defacto", "train").rows
-    assert [(row.response, row.hallucinated) for row in fixed] == [("Fixed.", False)]
-    assert fixed[0].document == rows[0].document
 
 
 def test_storysumm_drops_sentence_labels_that_disagree(tmp_path: Path) -> None:
