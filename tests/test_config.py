@@ -47,8 +47,8 @@ def test_flags_are_unique_and_parse_their_defaults() -> None:
         ("error_types", "number=E1", {"number": "E1"}),
         (
             "error_types",
-            "number = E1, wrong figure,role swapped=E2",
-            {"number": "E1, wrong figure", "role swapped": "E2"},
+            "number = E1, wrong figure,invented detail=E2",
+            {"number": "E1, wrong figure", "invented detail": "E2"},
         ),
     ],
 )

@@ -43,9 +43,7 @@ class ErrorKind(StrEnum):
 
     NUMBER = "number"
     DATE = "date"
-    UNIT = "unit"
     NAME = "name"
-    ROLE = "role swapped"
     NEGATION = "negation"
     INVENTED = "invented detail"
     QUOTATION = "quotation"
