@@ -188,7 +188,7 @@ def test_verifier_gives_an_operating_point_its_number(name: str, number: float) 
     source = "The pump was repaired in May. It had failed in April."
     checker = Detector(Tuned(), threshold=name)
     report = checker.check(source, source)
-    assert (report.threshold, checker.threshold) == (number, number)
+    assert (report.threshold, checker.models.threshold) == (number, number)
     assert report.provenance.configuration["threshold"] == name
     again = Detector.from_provenance(report, verifier=Tuned())
     assert again.check(source, source).threshold == number
