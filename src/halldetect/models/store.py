@@ -90,11 +90,6 @@ def path(name: str, *, trust_record: bool = True) -> Path:
     return location(entry)
 
 
-def is_cached(name: str) -> bool:
-    """Return True if the model is in the cache and intact."""
-    return _problem(find(name)) is None
-
-
 def state(entry: ModelEntry) -> State:
     """Return the state of a model without reading the whole file."""
     file = location(entry)
@@ -143,13 +138,12 @@ def _write_record(file: Path, record: dict[str, str | int]) -> None:
         draft.replace(file.with_name(_RECORD))
 
 
-def pull(name: str, progress: Progress | None = None) -> Path:
+def pull(name: str, progress: Progress = no_progress) -> Path:
     """Return the file of a model in the cache; download it if it is absent or corrupt.
 
     Several processes may ask at once: one downloads, the others wait for it.
     """
     entry = find(name)
-    report = progress or no_progress
     problem = _problem(entry)
     if problem is None:
         return location(entry)
@@ -161,9 +155,9 @@ def pull(name: str, progress: Progress | None = None) -> Path:
         raise MissingExtra("downloading a model", "llm")
     waiting = f"waiting for another process that is fetching {entry.name}"
     try:
-        with only_process(home() / "locks" / f"{entry.name}.lock", "llm", waiting, report):
+        with only_process(home() / "locks" / f"{entry.name}.lock", "llm", waiting, progress):
             if _problem(entry) is not None:  # another process may have fetched it meanwhile
-                _fetch(entry, report)
+                _fetch(entry, progress)
     except OSError as error:
         raise ModelError(
             f"cannot write {entry.name} ({megabytes(entry.bytes)}) to the model cache {home()}: "

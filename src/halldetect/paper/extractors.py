@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from halldetect.errors import ConfigurationError, name_advice
 from halldetect.models.catalogue import DEFAULT_EXTRACTOR, entries
-from halldetect.models.download import Progress
+from halldetect.models.download import Progress, no_progress
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.sentences import sentences
 
@@ -36,13 +34,12 @@ def load_extractor(
     *,
     threads: int | None = None,
     seed: int = 0,
-    notice: Callable[[str], None] = lambda line: None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Extractor:
     """Load an extractor: a name of `EXTRACTORS` or of the store, or the path of a .gguf file.
 
-    `threads` are those of a model in this process, by default one per core. `notice` receives
-    one-line messages for the user, `progress` the bytes of a download.
+    `threads` are those of a model in this process, by default one per core; `progress` receives
+    the bytes of its download.
     """
     kind, _, rest = spec.strip().partition(":")
     stored = {entry.name for entry in entries()}
@@ -61,5 +58,5 @@ def load_extractor(
     from halldetect.paper.gguf import GgufExtractor
 
     require_library()  # before a useless download
-    fetch_if_stored(model, notice, progress)
+    fetch_if_stored(model, progress)
     return GgufExtractor(model, threads=threads, seed=seed)
