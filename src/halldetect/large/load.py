@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
-from halldetect.errors import ConfigurationError, MissingExtra, ModelError
+from halldetect.errors import MissingExtra, ModelError
 from halldetect.large.adapter import read_adapter
 from halldetect.large.answer_prompt import Prompt
 from halldetect.large.verifier import Backend, LargeVerifier
@@ -47,10 +47,9 @@ def load_large(
         cache: folder for the converted model; that of the model store if None.
         progress: called while the base is converted, on first use only.
 
-    Raises ModelError if the base is missing or the adapter belongs to another one,
-    ConfigurationError if device and runtime do not fit together.
+    Raises ModelError if the base is missing or the adapter belongs to another one.
     """
-    chosen = chosen_runtime(device, runtime)
+    chosen = runtime or chosen_runtime(device)
     found = read_adapter(adapter, maps=False)
     model = GgufFile(base)
     digest, adapter_digest = base_sha256 or digest_of(base), digest_of(adapter)
@@ -68,7 +67,7 @@ def load_large(
             from halldetect.large.torch_backend import torch_backend
 
             maps, answers = read_adapter(adapter), prompt.result().answers
-            backend = torch_backend(model, maps, answers, device=device, threads=threads)
+            backend = torch_backend(model, maps, answers, device)
         else:
             from halldetect.large.onnx_backend import OnnxBackend
             from halldetect.large.onnx_convert import ROUNDING, converted
@@ -101,16 +100,10 @@ def _remove_other_conversions(folder: Path) -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
-def chosen_runtime(device: str, runtime: str | None = None) -> str:
-    """Return the runtime for a device; raise an error if it is missing or does not fit."""
-    fitting = {"cpu": ("onnx", "openvino", "torch"), "cuda": ("torch",), "mps": ("torch",)}
-    if device not in fitting:
-        raise ConfigurationError(f"unknown device {device!r}; known are {', '.join(fitting)}")
-    faster = device == "cpu" and uses_openvino()
-    chosen = runtime or ("openvino" if faster else fitting[device][0])
-    if chosen not in fitting[device]:
-        known = ", ".join(fitting[device])
-        raise ConfigurationError(f"unknown runtime {chosen!r} for {device}; known are {known}")
-    if chosen == "torch" and find_spec("torch") is None:
+def chosen_runtime(device: str) -> str:
+    """Return the fastest runtime for a device; raise MissingExtra if it is not installed."""
+    if device == "cpu":
+        return "openvino" if uses_openvino() else "onnx"
+    if find_spec("torch") is None:
         raise MissingExtra(f"the verifier large on {device}", "hf")
-    return chosen
+    return "torch"

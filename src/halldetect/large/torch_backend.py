@@ -32,17 +32,10 @@ _ROW, _CUDA_STEP = 4096, 16384
 
 
 def torch_backend(
-    model: GgufFile,
-    adapter: Adapter,
-    answers: Sequence[int],
-    *,
-    device: str,
-    threads: int | None = None,
+    model: GgufFile, adapter: Adapter, answers: Sequence[int], device: str
 ) -> PackedTorch:
     """Return the backend for a device: float32 on a CPU, bfloat16 on a GPU that has it."""
     torch_device(device)
-    if threads is not None and device == "cpu":
-        torch.set_num_threads(threads)
     old = device == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False)
     dtype = torch.float32 if device == "cpu" or old else torch.bfloat16
     try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
-from halldetect.verification.windows import FittedTask, Kind, Task, Window
+from halldetect.verification.windows import FittedTask, Task, Window
 
 # The answer for a statement that the source makes word for word.
 COPIED = Probabilities(1.0, 0.0, None)
@@ -124,7 +124,8 @@ def verify(
     enough: Enough | None = None,
     progress: Advance | None = None,
     settled: Callable[[int, int, Judgement], None] | None = None,
-    kind: Kind | None = None,
+    *,
+    short: bool = False,
 ) -> list[list[Judgement]]:
     """Judge the statements of each task.
 
@@ -134,12 +135,10 @@ def verify(
         enough: Tells when a statement needs no more windows; None: judge all of them.
         progress: Receives the tokens judged and the expected total; the ratio never falls.
         settled: Receives task, statement and outcome once a statement needs no more windows.
-        kind: The windows to judge; by default those that the verifier prefers.
+        short: Judge short windows only, also by a verifier that prefers whole sources.
     """
-    if kind is None:
-        kind = Kind.WHOLE if getattr(verifier, "reads_whole_sources", False) else Kind.ANY
-    whole = kind is Kind.WHOLE
-    fitted = [FittedTask(verifier, task, kind) for task in tasks]
+    whole = getattr(verifier, "reads_whole_sources", False) and not short
+    fitted = [FittedTask(verifier, task, whole=whole, short=short) for task in tasks]
     statements = [
         [_Statement(item, at, None if whole else enough) for at in range(len(item.sizes))]
         for item in fitted

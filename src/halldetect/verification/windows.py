@@ -9,9 +9,9 @@ numbers lose nothing measurable against judging many more windows
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 
@@ -109,14 +109,10 @@ def cut_pages(counted: CountedDocument, room: int, *, overlap: bool = False) -> 
         units += [span] if count <= room else _cut_sentence(counted, span, room)
     sizes = counted.count(units)
     fewest = len(_run_starts(sizes, room))
-    low, high = max(sizes, default=1), max(room, max(sizes, default=1))
-    while low < high:
-        middle = (low + high) // 2
-        if len(_run_starts(sizes, middle)) <= fewest:
-            high = middle
-        else:
-            low = middle + 1
-    bounds = [*_run_starts(sizes, low), len(units)]
+    largest = max(sizes, default=1)
+    rooms = range(largest, max(room, largest))
+    even = bisect_left(rooms, True, key=lambda less: len(_run_starts(sizes, less)) <= fewest)
+    bounds = [*_run_starts(sizes, largest + even), len(units)]
     runs = [units[start:end] for start, end in pairwise(bounds)]
     return [page for run in runs for page in _halved(counted, run, room)]
 
@@ -179,24 +175,15 @@ class Task:
     names: tuple[str, ...] = ()
 
 
-class Kind(Enum):
-    """The windows that statements are judged against.
+class FittedTask:
+    """A task with its windows fitted to the verifier's limit beside each statement.
 
-    ANY: short windows and pages; WHOLE: all pages, for a verifier that reads a page once for all
-    statements; SHORT: short windows only.
+    With `whole`, a statement meets all pages instead of the best ones; with `short`, no page.
     """
 
-    ANY = auto()
-    WHOLE = auto()
-    SHORT = auto()
-
-
-class FittedTask:
-    """A task with its windows fitted to the verifier's limit beside each statement."""
-
-    def __init__(self, verifier: Verifier, task: Task, kind: Kind) -> None:
+    def __init__(self, verifier: Verifier, task: Task, *, whole: bool, short: bool) -> None:
         self.task = task
-        self.kind = kind
+        self._whole, self._short_only = whole, short
         self._verifier = verifier
         self._longest = int(verifier.max_tokens * STATEMENT_SHARE)
         self.sizes = verifier.count_tokens(task.statements)
@@ -242,8 +229,8 @@ class FittedTask:
         """Return the windows of a statement, and the number of skipped pages."""
         steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
         room = self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
-        pages = [] if self.kind is Kind.SHORT else self._all_pages(room)
-        if self.kind is Kind.WHOLE:
+        pages = [] if self._short_only else self._all_pages(room)
+        if self._whole:
             return pages, 0
         kept = self._ranked(at, pages, 0.0)[:PAGES]
         chosen = {window.places: window for window in kept}
@@ -258,10 +245,9 @@ class FittedTask:
     def _all_pages(self, room: int) -> list[Window]:
         """Return the pages of the source, cut once for each room."""
         if room not in self._pages:
-            whole = self.kind is Kind.WHOLE
-            spans = [cut_pages(source, room, overlap=whole) for source in self._sources]
+            spans = [cut_pages(source, room, overlap=self._whole) for source in self._sources]
             pages = self._windows(spans, page=True)
-            joined = whole and len(self.task.documents) > 1
+            joined = self._whole and len(self.task.documents) > 1
             self._pages[room] = self._joined_pages(pages, room) if joined else pages
         return self._pages[room]
 
