@@ -126,9 +126,9 @@ def test_files_that_are_no_index(tmp_path: Path, index: Path) -> None:
         KnowledgeIndex(tmp_path / "none")
     other = tmp_path / "other"
     other.write_bytes(b"not a database at all, but long enough to look at" * 100)
-    with pytest.raises(InputError, match=r"damaged or not a halldetect index.*delete this one"):
+    with pytest.raises(InputError, match=r"file is not a database.*delete it and build it again"):
         KnowledgeIndex(other)
-    with pytest.raises(InputError, match=r"damaged or not a halldetect index.*delete this one"):
+    with pytest.raises(InputError, match=r"file is not a database.*delete it and build it again"):
         build_index(other, [])
     other.write_bytes(b"")
     with pytest.raises(InputError, match="is not a halldetect index"):

@@ -169,7 +169,7 @@ def test_remains_of_killed_processes_are_removed(tiny: TinyModel, tmp_path: Path
 @pytest.mark.parametrize(
     ("failure", "error", "message"),
     [
-        (OSError(28, "No space left on device"), ModelError, "disk is full"),
+        (OSError(28, "No space left on device"), ModelError, "No space left"),
         (OSError(30, "Read-only file system"), ModelError, "Read-only.*HALLDETECT_HOME"),
         (MemoryError("large"), MemoryError, "large"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +32,7 @@ def test_pull_from_the_hub(store: Path, server: HubServer) -> None:
     assert left_behind(store) == CACHED
     assert seen[-1] == (len(BYTES), len(BYTES), "fetching tiny from the hub")
     assert model_store.path("tiny") == path
-    record = json.loads((path.parent / "checked.json").read_text())
-    assert record["sha256"] == SHA
+    assert SHA in (path.parent / "checked").read_text()
     asked = server.asked
     assert model_store.pull("tiny") == path, "a second pull finds it in the cache"
     assert server.asked == asked
@@ -135,11 +133,10 @@ def test_a_missing_package_names_both_failures(
     assert "put the file at" in message
 
 
-@pytest.mark.parametrize("name", ["huggingface_hub", "filelock"])
 def test_without_the_client_the_extra_is_named(
-    store: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtra, match=r"pip install 'halldetect\[llm\]'"):
         model_store.pull("tiny")
     assert not store.exists()

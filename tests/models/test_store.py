@@ -73,7 +73,7 @@ def test_untouched_file_is_read_again_by_verify_only(
     monkeypatch.setattr(model_store, "digest_of", lambda file: read.append(file) or SHA)
     assert model_store.path("tiny") == path
     assert read == []
-    path.with_name("checked.json").chmod(0o444)
+    path.with_name("checked").chmod(0o444)
     model_store.path("tiny", trust_record=False)
     assert read == [path]
 

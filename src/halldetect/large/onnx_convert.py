@@ -10,7 +10,6 @@ Outputs  `logits` (1 x 1 x 3) after the last token, `present.N.key`, `present.N.
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -57,7 +56,7 @@ def converted(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"waiting for another process that makes {folder}"
-        with only_process(folder.with_name(f"{folder.name}.lock"), "large", waiting, progress):
+        with only_process(folder.with_name(f"{folder.name}.lock"), waiting, progress):
             if not file.is_file():  # another process may have made it meanwhile
                 what = f"converting the large verifier for onnxruntime, once ({megabytes(size)})"
                 maps, answers = read_adapter(adapter), prompt.result().answers
@@ -65,10 +64,9 @@ def converted(
                 whole = shape.layers
                 _make(folder, converter, lambda at: progress(at * size // whole, size, what))
     except OSError as error:
-        needed = f"large: the conversion needs {megabytes(size)} in {folder.parent}"
-        why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or error
         raise ModelError(
-            f"{needed}, but cannot write there: {why}; set HALLDETECT_HOME to another folder"
+            f"large: cannot write {megabytes(size)} in {folder.parent}: {error.strerror or error}; "
+            "set HALLDETECT_HOME to another folder"
         ) from error
     return file
 

@@ -11,7 +11,6 @@ no place for a file from the registry or a USB stick.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -28,7 +27,7 @@ from halldetect.models.catalogue import ModelEntry, find
 from halldetect.models.download import Progress, no_progress
 from halldetect.models.integrity import digest_of
 
-_RECORD = "checked.json"
+_RECORD = "checked"
 _STAGING = ".fetching-"
 
 
@@ -104,7 +103,8 @@ def _problem(entry: ModelEntry, *, trust_record: bool = True) -> str | None:
     corrupt = f"the cached {entry.name} is corrupt"
     try:
         stat = file.stat()
-        if trust_record and _read_record(file) == _record(entry, stat):
+        written = file.with_name(_RECORD)
+        if trust_record and written.is_file() and written.read_bytes() == _record(entry, stat):
             return None
         if stat.st_size != entry.bytes:
             return f"{corrupt}: it has {stat.st_size} bytes, not {entry.bytes}"
@@ -119,22 +119,15 @@ def _problem(entry: ModelEntry, *, trust_record: bool = True) -> str | None:
     return None
 
 
-def _record(entry: ModelEntry, stat: os.stat_result) -> dict[str, str | int]:
-    seen = ("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
-    return {"sha256": entry.sha256, **{name: getattr(stat, name) for name in seen}}
+def _record(entry: ModelEntry, stat: os.stat_result) -> bytes:
+    seen = (entry.sha256, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+    return " ".join(map(str, seen)).encode()
 
 
-def _read_record(file: Path) -> object:
-    try:
-        return json.loads(file.with_name(_RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def _write_record(file: Path, record: dict[str, str | int]) -> None:
+def _write_record(file: Path, record: bytes) -> None:
     draft = file.with_name(f"{_RECORD}.{os.getpid()}")
     with suppress(OSError):  # with a read-only cache, the file is read again next time
-        draft.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        draft.write_bytes(record)
         draft.replace(file.with_name(_RECORD))
 
 
@@ -155,7 +148,7 @@ def pull(name: str, progress: Progress = no_progress) -> Path:
         raise MissingExtra("downloading a model", "llm")
     waiting = f"waiting for another process that is fetching {entry.name}"
     try:
-        with only_process(home() / "locks" / f"{entry.name}.lock", "llm", waiting, progress):
+        with only_process(home() / "locks" / f"{entry.name}.lock", waiting, progress):
             if _problem(entry) is not None:  # another process may have fetched it meanwhile
                 _fetch(entry, progress)
     except OSError as error:
@@ -167,12 +160,10 @@ def pull(name: str, progress: Progress = no_progress) -> Path:
 
 
 @contextmanager
-def only_process(lock: Path, extra: str, waiting: str, progress: Progress) -> Iterator[None]:
+def only_process(lock: Path, waiting: str, progress: Progress) -> Iterator[None]:
     """Let one process at a time run a block; `progress` gets `waiting` if another has the lock."""
-    try:
-        from filelock import FileLock, Timeout
-    except ImportError as error:
-        raise MissingExtra("the model cache", extra) from error
+    from filelock import FileLock, Timeout
+
     lock.parent.mkdir(parents=True, exist_ok=True)
     held = FileLock(lock)
     try:

@@ -147,8 +147,6 @@ class OnnxVerifier(Classifier):
             logits: NDArray[Any] = session.run([self._output], feeds)[0]
         except Exception as error:  # the runtime's errors share no base class
             raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
-        if logits.ndim != 2 or len(logits) != 1:
-            raise ModelError(f"{self._name}: {self._file.name} is not a sequence classifier")
         return self._labels.read(logits[0], self._name)
 
 
