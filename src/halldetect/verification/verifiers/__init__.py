@@ -61,14 +61,14 @@ def _load(name: str, named: bool, threads: int | None, device: str, progress: Pr
     if name == LARGE:
         return _load_large(threads, device, progress)
     folder = WEIGHTS / name if name == DEFAULT else Path(name).expanduser()
-    has_onnx = folder.suffix == ".onnx" or any(folder.glob("*.onnx"))
+    has_onnx = folder.suffix == ".onnx" or (folder / "model.onnx").is_file()
     if name == DEFAULT or (has_onnx and not named):
         from halldetect.verification.verifiers.onnx import OnnxVerifier
 
         digests = require_shipped(name, WEIGHTS) if named else None
         return OnnxVerifier(folder, name=name if named else None, threads=threads, digests=digests)
     if not named and not (folder / "config.json").is_file():
-        raise ConfigurationError(f"{name} has neither an .onnx file nor a transformers model")
+        raise ConfigurationError(f"{name} has neither a model.onnx nor a transformers model")
     from halldetect.verification.verifiers.transformers import TransformersVerifier
 
     if name == PAPER:
