@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import CheckError, InputError
-from halldetect.knowledge import KnowledgeIndex
 from halldetect.knowledge.builder import build_index
+from halldetect.knowledge.index import KnowledgeIndex
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
 from halldetect.knowledge.readers import SourceFile, find_files, read_documents
 from halldetect.reading.html_page import html_text

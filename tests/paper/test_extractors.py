@@ -221,12 +221,11 @@ def test_draft_of_a_model(fake: Any) -> None:
     assert {body["seed"] for body in server.bodies} == {41}
 
 
-def test_state_is_put_back_before_every_block(fake: Any) -> None:
+def test_no_state_is_kept_between_blocks(fake: Any) -> None:
     extractor, server = fake("The cat sat.")
     extractor.draft(BLOCK, 10)
     extractor.draft("Another one.", 10)
-    empty = prompt.messages("", 1)
-    assert [body["messages"] == empty for body in server.bodies] == [True, True, False, True, False]
+    assert [body["cache_prompt"] for body in server.bodies] == [False, False]
 
 
 @pytest.mark.parametrize(("words", "most"), [(20, 98), (400, 512)])
@@ -246,7 +245,7 @@ def test_block_too_long_for_the_context_is_cut(fake: Any) -> None:
 def test_empty_block_is_not_asked_about(block: str, fake: Any) -> None:
     extractor, server = fake("The cat sat.")
     assert extractor.draft(block, 10) == Draft(())
-    assert len(server.bodies) == 1
+    assert server.bodies == []
 
 
 def test_failing_llama_is_an_extraction_error(fake: Any) -> None:

@@ -115,7 +115,7 @@ def _models() -> dict[str, str]:
         except ModelError as error:
             states[name] = str(error)
     try:
-        return states | {entry.name: str(store.state(entry)) for entry in catalogue.entries()}
+        return states | {entry.name: store.state(entry) for entry in catalogue.entries()}
     except OSError as error:
         return states | {entry.name: f"unknown: {error.strerror}" for entry in catalogue.entries()}
 
@@ -145,7 +145,7 @@ def _plan_large() -> str:
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
     state = store.state(catalogue.find(LARGE_BASE))
-    if state is not store.State.CACHED:
+    if state != "cached":
         size = store.megabytes(catalogue.find(LARGE_BASE).bytes)
         raise ModelError(
             f"its language model is {state}: halldetect models pull {LARGE} downloads {size}"
@@ -167,7 +167,7 @@ def run_list(arguments: argparse.Namespace) -> int:
     for entry in catalogue.entries():
         # `--extractor gguf` selects this one.
         name = entry.name + (" (gguf)" if entry.name == catalogue.DEFAULT_EXTRACTOR else "")
-        rows.append((name, str(store.state(entry)), store.megabytes(entry.bytes), entry.licence))
+        rows.append((name, store.state(entry), store.megabytes(entry.bytes), entry.licence))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -195,8 +195,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
 
     shipped = integrity.shipped_names()
     _require_known([name for name in arguments.names if name not in shipped])
-    absent = store.State.ABSENT
-    cached = [entry.name for entry in catalogue.entries() if store.state(entry) is not absent]
+    cached = [entry.name for entry in catalogue.entries() if store.state(entry) != "absent"]
     status = 0
     for name in arguments.names or [*shipped, *cached]:
         try:

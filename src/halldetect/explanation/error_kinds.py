@@ -9,7 +9,6 @@ right in fewer than 80 % of its cases has no rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 
 from halldetect.facts.quantities import unknown_numerals
 from halldetect.facts.recogniser import Fact, FactKind, find_facts
@@ -90,7 +89,11 @@ def error_kind(
     nearest = max(candidates, key=lambda text: shared_part(said.keys, content_keys(text)))
     if shared_part(said.keys, content_keys(nearest)) >= MIN_SHARED:
         clause = _Side(_clause(nearest, said.keys))
-        if found := next(filter(None, _differences(said, clause, new)), None):
+        first = (next((fact for fact in new if fact.kind is kind), None) for kind in FactKind)
+        found = next(filter(None, (_other_fact(fact, said, clause) for fact in first)), None)
+        if found is None and shared_part(said.keys, clause.keys) >= MOST_SHARED:
+            found = _negation(said, clause)
+        if found is not None:
             return found
     if contradicted:
         return None
@@ -124,14 +127,6 @@ def _clause(sentence: str, keys: frozenset[str]) -> str:
         if shared > 1 and len(keys & content_keys(clause)) >= CLAUSE_SHARE * shared:
             return clause
     return sentence
-
-
-def _differences(said: _Side, clause: _Side, new: Sequence[Fact]) -> Iterator[ErrorReport | None]:
-    """Yield the result of each rule, the most reliable rule first."""
-    for kind in FactKind:
-        yield _other_fact(next((fact for fact in new if fact.kind is kind), None), said, clause)
-    if shared_part(said.keys, clause.keys) >= MOST_SHARED:
-        yield _negation(said, clause)
 
 
 def _other_fact(fact: Fact | None, said: _Side, clause: _Side) -> ErrorReport | None:

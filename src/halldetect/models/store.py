@@ -16,7 +16,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from enum import StrEnum
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
@@ -29,14 +28,6 @@ from halldetect.models.integrity import digest_of
 
 _RECORD = "checked"
 _STAGING = ".fetching-"
-
-
-class State(StrEnum):
-    """The state of a model in the cache."""
-
-    CACHED = "cached"
-    ABSENT = "absent"
-    CORRUPT = "corrupt"
 
 
 def home() -> Path:
@@ -89,12 +80,12 @@ def path(name: str, *, trust_record: bool = True) -> Path:
     return location(entry)
 
 
-def state(entry: ModelEntry) -> State:
-    """Return the state of a model without reading the whole file."""
+def state(entry: ModelEntry) -> str:
+    """Return whether a model is "cached", "absent" or "corrupt", by the size of its file."""
     file = location(entry)
     if not file.is_file():
-        return State.ABSENT
-    return State.CACHED if file.stat().st_size == entry.bytes else State.CORRUPT
+        return "absent"
+    return "cached" if file.stat().st_size == entry.bytes else "corrupt"
 
 
 def _problem(entry: ModelEntry, *, trust_record: bool = True) -> str | None:
