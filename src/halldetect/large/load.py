@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -59,24 +58,21 @@ def load_large(
             f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches the right one"
         )
     # From here on, nothing is checked: the adapter names the digest of its base.
+    prompt = Prompt(model)
     backend: Backend
-    with ThreadPoolExecutor(1) as pool:
-        # The tokenizer takes half a second; the runtimes load on another core meanwhile.
-        prompt = pool.submit(Prompt, model)
-        if chosen == "torch":
-            from halldetect.large.torch_backend import torch_backend
+    if chosen == "torch":
+        from halldetect.large.torch_backend import torch_backend
 
-            maps, answers = read_adapter(adapter), prompt.result().answers
-            backend = torch_backend(model, maps, answers, device)
-        else:
-            from halldetect.large.onnx_backend import OnnxBackend
-            from halldetect.large.onnx_convert import ROUNDING, converted
+        backend = torch_backend(model, read_adapter(adapter), prompt.answers, device)
+    else:
+        from halldetect.large.onnx_backend import OnnxBackend
+        from halldetect.large.onnx_convert import ROUNDING, converted
 
-            folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
-            _remove_other_conversions(folder)
-            file = converted(folder / f"onnx-{ROUNDING}", model, adapter, prompt, progress)
-            kept = max(context, 2048)
-            backend = OnnxBackend(file, model, kept_tokens=kept, threads=threads, library=chosen)
+        folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
+        _remove_other_conversions(folder)
+        file = converted(folder / f"onnx-{ROUNDING}", model, adapter, prompt.answers, progress)
+        kept = max(context, 2048)
+        backend = OnnxBackend(file, model, kept_tokens=kept, threads=threads, library=chosen)
     config = adapter.with_name("config.json")
     settings = read_object(config) if config.is_file() else {}
     description = {
@@ -88,7 +84,7 @@ def load_large(
         "calibration": settings.get("calibration"),
         "operating_points": settings.get("operating_points"),
     }
-    return LargeVerifier(backend, prompt.result(), context, found.temperature, description)
+    return LargeVerifier(backend, prompt, context, found.temperature, description)
 
 
 def _remove_other_conversions(folder: Path) -> None:

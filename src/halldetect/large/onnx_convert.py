@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,7 +21,6 @@ from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
 from halldetect.large.adapter import Adapter, read_adapter
-from halldetect.large.answer_prompt import Prompt
 from halldetect.large.shape import MAPS, Shape, head_tensor
 from halldetect.models.download import Progress
 from halldetect.models.gguf import GgufFile
@@ -39,7 +37,7 @@ _OWN = "com.microsoft"  # the domain of onnxruntime's own operators
 
 
 def converted(
-    folder: Path, model: GgufFile, adapter: Path, prompt: Future[Prompt], progress: Progress
+    folder: Path, model: GgufFile, adapter: Path, answers: Sequence[int], progress: Progress
 ) -> Path:
     """Return the ONNX file in a folder; create the folder if it is missing or incomplete.
 
@@ -59,8 +57,7 @@ def converted(
         with only_process(folder.with_name(f"{folder.name}.lock"), waiting, progress):
             if not file.is_file():  # another process may have made it meanwhile
                 what = f"converting the large verifier for onnxruntime, once ({megabytes(size)})"
-                maps, answers = read_adapter(adapter), prompt.result().answers
-                converter = _Converter(model, shape, maps, answers)
+                converter = _Converter(model, shape, read_adapter(adapter), answers)
                 whole = shape.layers
                 _make(folder, converter, lambda at: progress(at * size // whole, size, what))
     except OSError as error:
