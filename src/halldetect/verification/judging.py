@@ -34,7 +34,6 @@ class Judgement:
     windows: tuple[Window, ...] = ()
     probabilities: tuple[Probabilities, ...] = ()
     tokens: int = 0  # read for the statement
-    skipped: int = 0  # windows that were not judged
     reason: str | None = None  # of an empty result
 
 
@@ -78,11 +77,10 @@ class _Statement:
         self._enough = enough
         self._answers: list[Probabilities] = []
         self.windows: Sequence[Window] = ()
-        self._skipped = 0
         if self._reason is None:
             copy = fitted.copy(at)
             if copy is None:
-                self.windows, self._skipped = fitted.plan(at)
+                self.windows = fitted.plan(at)
             else:  # its only window has its answer already
                 self.windows, self._answers = [copy], [COPIED]
         self.done = not self.windows
@@ -114,7 +112,6 @@ class _Statement:
             tuple(self._answers),
             # A copy was not read by the verifier.
             tokens=sum(window.tokens + self.size for window in judged if window.tokens),
-            skipped=self._skipped + len(self.waiting),
         )
 
 

@@ -19,6 +19,7 @@ from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex
 from halldetect.reading.references import begins_with_pronoun
+from halldetect.reading.sentences import trimmed
 from halldetect.verification.copies import Copies
 
 # Sentences to add before a run that begins with a pronoun.
@@ -154,16 +155,13 @@ def _cut_sentence(counted: CountedDocument, sentence: Span, room: int) -> list[S
     """Halve a sentence at the space nearest its middle until every part fits."""
     if counted.count([sentence])[0] <= room or len(sentence) < 2:
         return [sentence]
-    text = counted.document.text
-    middle = (sentence.start + sentence.end) // 2
+    text, middle = counted.document.text, (sentence.start + sentence.end) // 2
     before = text.rfind(" ", sentence.start + 1, middle)
     after = text.find(" ", middle, sentence.end - 1)
     spaces = [at for at in (before, after) if at > 0]
-    cut = min(spaces, key=lambda at: abs(at - middle)) if spaces else middle
-    left, right = Span(sentence.start, cut), Span(cut, sentence.end)
-    while right.start < right.end - 1 and text[right.start].isspace():
-        right = Span(right.start + 1, right.end)
-    return [part for half in (left, right) for part in _cut_sentence(counted, half, room)]
+    cut = min(spaces, key=lambda at: abs(at - middle), default=middle)
+    halves = (Span(sentence.start, cut), trimmed(text, cut, sentence.end))
+    return [part for half in halves if half for part in _cut_sentence(counted, half, room)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,22 +223,21 @@ class FittedTask:
             for span, count in zip(parts, source.count(parts), strict=True)
         ]
 
-    def plan(self, at: int) -> tuple[list[Window], int]:
-        """Return the windows of a statement, and the number of skipped pages."""
+    def plan(self, at: int) -> list[Window]:
+        """Return the windows of a statement."""
         steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
         room = self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
         pages = [] if self._short_only else self._all_pages(room)
         if self._whole:
-            return pages, 0
-        kept = self._ranked(at, pages, 0.0)[:PAGES]
-        chosen = {window.places: window for window in kept}
+            return pages
+        chosen = {window.places: window for window in self._ranked(at, pages, 0.0)[:PAGES]}
         short: dict[tuple[tuple[int, Span], ...], Window] = {}
         for windows in self._short:
             fitting = [window for window in windows if window.tokens <= room]
             for window in self._ranked(at, fitting, LENGTH_EXPONENT)[:1]:
                 short.setdefault(window.places, window)
         # A page with the same span as a short window counts as a page.
-        return [*(short | chosen).values(), *self._joined(at, room)], len(pages) - len(kept)
+        return [*(short | chosen).values(), *self._joined(at, room)]
 
     def _all_pages(self, room: int) -> list[Window]:
         """Return the pages of the source, cut once for each room."""
