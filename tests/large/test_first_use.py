@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +9,6 @@ import pytest
 
 from halldetect import Detector
 from halldetect.errors import ConfigurationError, ModelError
-from halldetect.large import load
 from halldetect.models import catalogue, store
 from halldetect.models.integrity import WEIGHTS, digest_of
 from halldetect.verification import verifiers
@@ -35,7 +33,6 @@ def tiny_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "location", lambda entry: tiny.base)
     monkeypatch.setattr(store, "path", lambda name: tiny.base)
     monkeypatch.setattr(verifiers, "require_shipped", lambda *_: {})
-    monkeypatch.setattr(load, "load_large", partial(load.load_large, context=1024))
 
 
 @pytest.mark.usefixtures("tiny_large")

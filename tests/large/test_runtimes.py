@@ -57,9 +57,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loaded(tiny: TinyModel, cache: Path, runtime: Any, **settings: Any) -> LargeVerifier:
-    return load_large(
-        tiny.base, tiny.adapter, runtime=runtime, context=1024, cache=cache, **settings
-    )
+    return load_large(tiny.base, tiny.adapter, runtime=runtime, cache=cache, **settings)
 
 
 def numbers(answers: list[Probabilities]) -> Any:

@@ -111,7 +111,7 @@ def counting_backend(
     tiny: TinyModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokens: int
 ) -> tuple[OnnxBackend, list[int]]:
     """Return an ONNX backend, and the lengths of the passages that it reads."""
-    made = load_large(tiny.base, tiny.adapter, context=1024, cache=tmp_path, threads=1).backend
+    made = load_large(tiny.base, tiny.adapter, cache=tmp_path, threads=1).backend
     assert isinstance(made, OnnxBackend)
     made._kept_tokens = tokens
     read: list[int] = []
@@ -156,4 +156,4 @@ def test_unreadable_settings_of_the_adapter_are_named(tmp_path: Path, text: str)
     tiny = write_tiny(tmp_path, seed=1)
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ModelError, match=r"config\.json"):
-        load_large(tiny.base, tiny.adapter, context=1024, cache=tmp_path)
+        load_large(tiny.base, tiny.adapter, cache=tmp_path)

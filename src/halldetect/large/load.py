@@ -9,6 +9,7 @@ from pathlib import Path
 from halldetect.errors import MissingExtra, ModelError
 from halldetect.large.adapter import read_adapter
 from halldetect.large.answer_prompt import Prompt
+from halldetect.large.shape import Shape
 from halldetect.large.verifier import Backend, LargeVerifier
 from halldetect.models.download import Progress, no_progress
 from halldetect.models.gguf import GgufFile
@@ -18,7 +19,7 @@ from halldetect.reading.languages import LANGUAGES
 from halldetect.verification.presets import uses_openvino
 from halldetect.verification.verifiers.onnx import read_object
 
-CONTEXT = 8192
+CONTEXT = 8192  # most tokens of a passage, a claim and the question together
 
 
 def load_large(
@@ -28,7 +29,6 @@ def load_large(
     device: str = "cpu",
     runtime: str | None = None,
     threads: int | None = None,
-    context: int = CONTEXT,
     base_sha256: str | None = None,
     cache: Path | None = None,
     progress: Progress = no_progress,
@@ -41,7 +41,6 @@ def load_large(
         device: "cpu", "cuda" or "mps".
         runtime: "openvino", "onnx" or "torch"; None: see `chosen_runtime`.
         threads: threads on a CPU; one per core if None.
-        context: most tokens of a passage, a claim and the question together.
         base_sha256: digest of the base, if already known.
         cache: folder for the converted model; that of the model store if None.
         progress: called while the base is converted, on first use only.
@@ -58,7 +57,7 @@ def load_large(
             f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches the right one"
         )
     # From here on, nothing is checked: the adapter names the digest of its base.
-    prompt = Prompt(model)
+    prompt, context = Prompt(model), min(CONTEXT, Shape.of(model).context)
     backend: Backend
     if chosen == "torch":
         from halldetect.large.torch_backend import torch_backend
