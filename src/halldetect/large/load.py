@@ -65,13 +65,10 @@ def load_large(
         backend = torch_backend(model, read_adapter(adapter), prompt.answers, device)
     else:
         from halldetect.large.onnx_backend import OnnxBackend
-        from halldetect.large.onnx_convert import ROUNDING, converted
 
-        folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
-        _remove_other_conversions(folder)
-        file = converted(folder / f"onnx-{ROUNDING}", model, adapter, prompt.answers, progress)
-        kept = max(context, 2048)
-        backend = OnnxBackend(file, model, kept_tokens=kept, threads=threads, library=chosen)
+        place = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
+        file = _converted(place, model, adapter, prompt, progress)
+        backend = OnnxBackend(file, model, kept_tokens=context, threads=threads, library=chosen)
     config = adapter.with_name("config.json")
     settings = read_object(config) if config.is_file() else {}
     description = {
@@ -86,13 +83,18 @@ def load_large(
     return LargeVerifier(backend, prompt, context, found.temperature, description)
 
 
-def _remove_other_conversions(folder: Path) -> None:
-    """Remove conversions of other bases and adapters, 1.5 GB each, before a new one is made."""
+def _converted(
+    folder: Path, model: GgufFile, adapter: Path, prompt: Prompt, progress: Progress
+) -> Path:
+    """Return the converted model; remove those of other bases and adapters before a new one."""
+    from halldetect.large.onnx_convert import ROUNDING, converted
+
     # Only then: two installations with a shared cache would delete each other's files.
     if not folder.is_dir():
         digest = "[0-9a-f]" * 12
         for other in folder.parent.glob(f"{digest}-{digest}"):
             shutil.rmtree(other, ignore_errors=True)
+    return converted(folder / f"onnx-{ROUNDING}", model, adapter, prompt.answers, progress)
 
 
 def chosen_runtime(device: str) -> str:
