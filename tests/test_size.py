@@ -41,9 +41,9 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
 }
 # Parts that have no ceiling.
 FREE = {"tests", "files in src"}
-MODULE_LINES = 420
+MODULE_LINES = 400
 FUNCTION_LINES = 60
-LONG_FUNCTIONS = 5  # goal: 0
+LONG_FUNCTIONS = 0
 
 
 @pytest.fixture(scope="module")
