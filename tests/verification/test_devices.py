@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from halldetect import Detector
+from halldetect.errors import MissingExtra
 from halldetect.large.load import chosen_runtime
 from halldetect.verification import devices, presets, verifiers
 from halldetect.verification.devices import torch_device
@@ -92,3 +93,9 @@ def test_a_verifier_is_loaded_once_for_two_threads(monkeypatch: pytest.MonkeyPat
         first, second = pool.map(verifiers.load_verifier, ["base", "base"])
     assert first is second
     assert loaded == ["base"]
+
+
+def test_device_without_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"the device cuda.*halldetect\[hf\]"):
+        torch_device("cuda")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 
-from halldetect.errors import MissingExtra, ModelError
+from halldetect.errors import ModelError
 from halldetect.large.adapter import read_adapter
 from halldetect.large.answer_prompt import Prompt
 from halldetect.large.shape import Shape
@@ -98,9 +97,7 @@ def _converted(
 
 
 def chosen_runtime(device: str) -> str:
-    """Return the fastest runtime for a device; raise MissingExtra if it is not installed."""
-    if device == "cpu":
-        return "openvino" if uses_openvino() else "onnx"
-    if find_spec("torch") is None:
-        raise MissingExtra(f"the verifier large on {device}", "hf")
-    return "torch"
+    """Return the fastest runtime for a device."""
+    if device != "cpu":
+        return "torch"
+    return "openvino" if uses_openvino() else "onnx"

@@ -7,7 +7,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from halldetect.errors import ModelError, one_line
+from halldetect.errors import MissingExtra, ModelError, one_line
 from halldetect.protocols import Verifier
 
 # Of drivers of NVIDIA, its boards, WSL and AMD. Without one, the slow import of torch is left out.
@@ -15,15 +15,18 @@ _GPU_FILES = ("/dev/nvidiactl", "/dev/nvmap", "/dev/dxg", "/dev/kfd")
 
 
 def torch_device(wanted: str) -> str:
-    """Return a device; "auto" is CUDA or the CPU. Raises ModelError if torch does not find it."""
-    no_gpu = sys.platform == "linux" and not any(Path(file).exists() for file in _GPU_FILES)
-    if wanted == "cpu" or (wanted == "auto" and no_gpu):
-        return "cpu"
-    found = {"cuda": False, "mps": False}
-    if find_spec("torch") is not None:
-        import torch
+    """Return a device; "auto" is CUDA or the CPU.
 
-        found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    Raises MissingExtra if PyTorch is not installed, ModelError if it does not find the device.
+    """
+    no_gpu = sys.platform == "linux" and not any(Path(file).exists() for file in _GPU_FILES)
+    if wanted == "cpu" or (wanted == "auto" and (no_gpu or find_spec("torch") is None)):
+        return "cpu"
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra(f"the device {wanted}", "hf") from error
+    found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if wanted == "auto":
         return "cuda" if found["cuda"] else "cpu"
     if not found.get(wanted):
