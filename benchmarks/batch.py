@@ -28,7 +28,7 @@ from halldetect import Detector, __version__
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
-from halldetect.verification.verifiers.onnx import physical_cores
+from halldetect.verification.devices import physical_cores
 from halldetect_bench.registry import load_dataset
 
 NODES = (1, 2, 4)  # the first is what the others are compared with

@@ -31,22 +31,22 @@ _K = ErrorKind
 MINIMAL_PAIRS: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
     "negation": (_K.NEGATION, set()),
     "numbers": (_K.NUMBER, set()),
-    "units": (_K.UNIT, {_K.NUMBER}),
+    "units": (_K.NUMBER, set()),
     "dates": (_K.DATE, set()),
-    "roles": (_K.ROLE, set()),
-    "entity_swap": (_K.NAME, {_K.ROLE}),
+    "roles": (_K.NAME, set()),
+    "entity_swap": (_K.NAME, set()),
 }
 BUMP: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
-    "Intrinsic Entity Error": (None, {_K.NAME, _K.ROLE}),
+    "Intrinsic Entity Error": (None, {_K.NAME}),
     "Extrinsic Entity Error": (None, {_K.NAME, _K.INVENTED}),
     "Intrinsic Circumstance Error": (None, {_K.NAME, _K.DATE, _K.NUMBER}),
     "Extrinsic Circumstance Error": (None, {_K.NAME, _K.DATE, _K.NUMBER, _K.INVENTED}),
-    "Intrinsic Predicate Error": (_K.NEGATION, {_K.ROLE}),
+    "Intrinsic Predicate Error": (_K.NEGATION, set()),
     "Extrinsic Predicate Error": (_K.NEGATION, {_K.INVENTED}),
-    "Coreference Error": (_K.NAME, {_K.ROLE}),
+    "Coreference Error": (_K.NAME, set()),
 }
 SUMMEDITS: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
-    "entity_modification": (None, {_K.NAME, _K.ROLE, _K.INVENTED}),
+    "entity_modification": (None, {_K.NAME, _K.INVENTED}),
     "antonym_swap": (_K.NEGATION, set()),
     "negation_insertion_removal": (_K.NEGATION, set()),
     "hallucinated_fact_insertion": (_K.INVENTED, {_K.NAME, _K.NUMBER, _K.DATE}),

@@ -228,7 +228,7 @@ def compared(options: argparse.Namespace, rows: Sequence[Row]) -> list[tuple[Any
         began = time.process_time()
         reports = detector.check_many([(row.source, row.response, row.question) for row in some])
         checked = time.process_time()
-        searched = find_words(reports, detector.verifier, detector.calibration)
+        searched = find_words(reports, detector.verifier, detector.models.calibration)
         seconds = checked - began, time.process_time() - checked
         for row, report, more in zip(some, reports, searched, strict=True):
             gold = {at for begin, end in row.spans for at in range(begin, end)}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from halldetect import Detector
-from halldetect.config import PAPER_EXTRACTOR, Configuration, Overrides, options
+from halldetect.config import PAPER_EXTRACTOR, Configuration, Settings, options
 from halldetect.errors import ConfigurationError
 from halldetect.scoring import OPERATING_POINTS
 from halldetect.verification.presets import PAPER, describe_verifier, verifier_table
@@ -21,7 +21,8 @@ OPTIONS = {option.name: option for option in options()}
 
 def test_every_field_is_an_overridable_option() -> None:
     assert list(OPTIONS) == NAMES
-    assert set(Overrides.__annotations__) == set(NAMES)
+    models = {"verifier", "knowledge", "paper", "extractor"}
+    assert set(Settings.__annotations__) == set(NAMES) - models
     assert all(option.help for option in options())
     assert Configuration(**{option.name: option.default for option in options()}) == Configuration()
 
@@ -47,8 +48,8 @@ def test_flags_are_unique_and_parse_their_defaults() -> None:
         ("error_types", "number=E1", {"number": "E1"}),
         (
             "error_types",
-            "number = E1, wrong figure,role swapped=E2",
-            {"number": "E1, wrong figure", "role swapped": "E2"},
+            "number = E1, wrong figure,invented detail=E2",
+            {"number": "E1, wrong figure", "invented detail": "E2"},
         ),
     ],
 )
@@ -188,7 +189,7 @@ def test_verifier_gives_an_operating_point_its_number(name: str, number: float) 
     source = "The pump was repaired in May. It had failed in April."
     checker = Detector(Tuned(), threshold=name)
     report = checker.check(source, source)
-    assert (report.threshold, checker.threshold) == (number, number)
+    assert (report.threshold, checker.models.threshold) == (number, number)
     assert report.provenance.configuration["threshold"] == name
     again = Detector.from_provenance(report, verifier=Tuned())
     assert again.check(source, source).threshold == number

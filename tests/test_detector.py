@@ -91,7 +91,6 @@ def test_cost_counts_pairs_tokens_and_every_phase() -> None:
     report = detector(verifier=verifier).check(SOURCE, f"{GOOD} {INVENTED}")
     cost = report.cost
     assert cost.pairs_judged == len({pair for call in verifier.calls for pair in call})
-    assert cost.pairs_skipped > 0
     assert cost.verifier_tokens > 0
     assert cost.generative_passes == 0
     assert set(cost.seconds) == {"read", "verify", "facts", "explain", "proof"}

@@ -323,7 +323,7 @@ def test_mixed_language_documents_keep_exact_spans() -> None:
 
 def test_a_model_of_the_architecture_of_large_judges_other_languages(tmp_path: Path) -> None:
     tiny = write_tiny(tmp_path)
-    verifier = load_large(tiny.base, tiny.adapter, context=1000, cache=tmp_path / "cache")
+    verifier = load_large(tiny.base, tiny.adapter, cache=tmp_path / "cache")
     assert verifier.description["languages"] == list(LANGUAGES)
     detector = Detector(verifier)
     for code in ("de", "ar", "zh", "th"):

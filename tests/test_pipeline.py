@@ -336,11 +336,11 @@ def test_found_passages_become_documents() -> None:
         Claim("Whales live nearby.", Span(20, 39)),
         Claim("Cut off", Span(40, 47), problem="it is cut off"),
     ]
-    found = retrieve(clean_pair(Pair(SOURCE, "")), claims, Notes())
-    assert found.pair.documents == (SOURCE, Notes.passage.text)
-    assert found.pair.document_names == ("Document 1", "notes, characters 0–27")
-    assert [document.text for document in found.documents] == [Notes.passage.text]
-    assert found.not_found == {1}
+    pair, documents, not_found = retrieve(clean_pair(Pair(SOURCE, "")), claims, Notes())
+    assert pair.documents == (SOURCE, Notes.passage.text)
+    assert pair.document_names == ("Document 1", "notes, characters 0–27")
+    assert [document.text for document in documents] == [Notes.passage.text]
+    assert not_found == {1}
 
 
 def test_only_undecided_claims_are_marked_not_found() -> None:

@@ -13,37 +13,37 @@ from tests.support.shape import files, functions, lines, sizes
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (24020, 20000),
-    "core": (12080, 10000),
+    "halldetect": (23670, 20000),
+    "core": (11770, 10000),
     "halldetect_serve": (4470, 4500),
     "halldetect_serve JavaScript": (1510, 1600),
     "halldetect_bench": (5845, 8500),
-    "training and benchmarks": (12020, 12000),
+    "training and benchmarks": (12030, 12000),
     "Python files in src": (233, 240),
     "modules in the package root": (12, 12),
     "halldetect.agents": (855, None),
     "halldetect.batch": (2190, None),
     "halldetect.cli": (2345, None),
-    "halldetect.explanation": (510, None),
+    "halldetect.explanation": (460, None),
     "halldetect.integrations": (1150, None),
-    "halldetect.knowledge": (730, None),
-    "halldetect.large": (1190, None),
-    "halldetect.models": (940, None),
+    "halldetect.knowledge": (710, None),
+    "halldetect.large": (1165, None),
+    "halldetect.models": (820, None),
     "halldetect.reading": (4400, None),
     "halldetect.render": (1435, None),
     "halldetect.repair": (840, None),
-    "halldetect.report": (790, None),
+    "halldetect.report": (780, None),
     "halldetect.stream": (225, None),
-    "halldetect.verification": (1860, None),
+    "halldetect.verification": (1800, None),
     "halldetect.findings": (900, None),
     "halldetect.facts": (950, None),
-    "halldetect.paper": (770, None),
+    "halldetect.paper": (740, None),
 }
 # Parts that have no ceiling.
 FREE = {"tests", "files in src"}
-MODULE_LINES = 420
+MODULE_LINES = 400
 FUNCTION_LINES = 60
-LONG_FUNCTIONS = 5  # goal: 0
+LONG_FUNCTIONS = 0
 
 
 @pytest.fixture(scope="module")

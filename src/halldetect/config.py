@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict
 
 from halldetect.errors import ConfigurationError, name_advice
 from halldetect.report import ErrorKind
@@ -88,15 +88,6 @@ class Settings(TypedDict, total=False):
     max_response: int
     on_unchecked: str
     error_types: Mapping[str, str] | None
-
-
-class Overrides(Settings, total=False):
-    """The fields of `Configuration`, all optional."""
-
-    paper: bool
-    extractor: str | None
-    verifier: str | None
-    knowledge: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +192,19 @@ class Configuration:
         object.__setattr__(self, "threshold", float(self.threshold))
 
     @classmethod
-    def for_paper(cls, **overrides: Unpack[Overrides]) -> Configuration:
+    def for_paper(cls, **overrides: Any) -> Configuration:
         """Return the settings of the paper, with its models unless others are named.
 
         If the paper's verifier cannot be loaded, the one in the package replaces it, with a note
         in the report.
         """
-        chosen: Overrides = {"paper": True, "extractor": PAPER_EXTRACTOR}
+        chosen: dict[str, Any] = {"extractor": PAPER_EXTRACTOR}
         if overrides.get("verifier") is None:
             chosen |= {"verifier": PAPER, "fallback": DEFAULT}
-        given: Any = {name: value for name, value in overrides.items() if value is not None}
+        given = {name: value for name, value in overrides.items() if value is not None}
         return cls().replaced(**{**chosen, **given, "paper": True})
 
-    def replaced(self, **overrides: Unpack[Overrides]) -> Configuration:
+    def replaced(self, **overrides: Any) -> Configuration:
         """Return this configuration with some fields changed."""
         values = self.to_dict()
         unknown = sorted(set(overrides) - set(values))

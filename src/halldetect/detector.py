@@ -134,8 +134,8 @@ class Detector:
         calibration = None if known is None else Calibration.from_mapping(known)
         detector = cls(config=config, calibration=calibration, **objects)
         detector.configuration = config
-        if recorded.extractor:
-            require_same_model("extractor", recorded.extractor, detector.extractor.description)
+        if recorded.extractor and (writer := detector.models.extractor):
+            require_same_model("extractor", recorded.extractor, writer.description)
         if recorded.verifier:
             is_large = recorded.verifier.get("name") == LARGE
             used = (is_large and detector.models.second) or detector.models
@@ -154,10 +154,6 @@ class Detector:
     def _load_extractor(self) -> Extractor:
         from halldetect.paper.extractors import load_extractor
 
-        def fetched(done: int, total: int | None, _: str) -> None:
-            if self._progress is not None and total:
-                self._progress("fetch", done, total)
-
         if self._extractor is None:
             raise ConfigurationError("the paper's method needs an extractor")
         if not isinstance(self._extractor, str):
@@ -166,31 +162,13 @@ class Detector:
             self._extractor,
             threads=self.configuration.threads,
             seed=self.configuration.seed,
-            notice=self._loader.notice,
-            progress=fetched,
+            progress=self._loader.announced("fetch"),
         )
 
     @property
     def verifier(self) -> Verifier:
         """Return the verifier, loaded on first use."""
         return self.models.verifier
-
-    @property
-    def calibration(self) -> Calibration:
-        """Return the parameters of the score."""
-        return self.models.calibration
-
-    @property
-    def threshold(self) -> float:
-        """Return the threshold as a number; that of an operating point is the verifier's."""
-        return self.models.threshold
-
-    @property
-    def extractor(self) -> Extractor:
-        """Return the extractor of the paper's method."""
-        if self.models.extractor is None:
-            raise ConfigurationError("only the paper's method has an extractor")
-        return self.models.extractor
 
     def sharing(self, configuration: Configuration) -> Detector:
         """Return a detector with other options that shares index and extractor."""
@@ -258,7 +236,9 @@ class Detector:
                 report = self._merged(item) if isinstance(item, Conversation) else next(made)
                 if isinstance(item, Pair) and not report.languages:
                     if item.words and not self.configuration.paper:
-                        (report,) = find_words([report], self.verifier, self.calibration, advance)
+                        (report,) = find_words(
+                            [report], self.verifier, self.models.calibration, advance
+                        )
                     if item.missing:
                         report = find_missing(report, self.verifier, advance)
                 reports.append(report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from halldetect.errors import InputError
 from halldetect.reading.document import Document
@@ -66,24 +66,14 @@ AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class CleanPair:
-    """A pair with storable texts; `replaced` counts the characters that were not storable.
-
-    `document_names` is empty if no document has a name.
-    """
+    """A pair with storable texts; `document_names` is empty if no document has a name."""
 
     documents: tuple[str, ...]
     response: str
     question: str | None
-    replaced: int = 0
+    notes: tuple[str, ...] = ()  # for the report
     document_names: tuple[str, ...] = ()
     judge_from: int = 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return the remarks for the report."""
-        if not self.replaced:
-            return ()
-        return (f"{self.replaced} NUL or lone surrogate characters were replaced by U+FFFD",)
 
 
 def clean_pair(pair: Pair) -> CleanPair:
@@ -99,14 +89,15 @@ def clean_pair(pair: Pair) -> CleanPair:
         replaced += count
         return cleaned
 
-    return CleanPair(
+    cleaned = CleanPair(
         documents=tuple(clean(text, f"source document {at}") for at, text in enumerate(texts)),
         response=clean(pair.response, "response"),
         question=None if pair.question is None else clean(pair.question, "question"),
         document_names=tuple(clean(name, "the id of a source document") for name in names),
-        replaced=replaced,
         judge_from=pair.judge_from,
     )
+    note = f"{replaced} NUL or lone surrogate characters were replaced by U+FFFD"
+    return replace(cleaned, notes=(note,)) if replaced else cleaned
 
 
 def split_names(source: object) -> tuple[list[object], list[object]]:
@@ -134,24 +125,14 @@ def split_names(source: object) -> tuple[list[object], list[object]]:
     return texts, names if named else []
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """The texts of a pair with their sentences, for all later steps."""
-
-    documents: tuple[Document, ...]
-    response: Document
-
-
-def read_texts(pair: CleanPair, language: str = ENGLISH) -> Texts:
-    """Read the source sentence by sentence, the response in its language unit by unit."""
+def read_texts(pair: CleanPair, language: str = ENGLISH) -> tuple[tuple[Document, ...], Document]:
+    """Return the source, read by sentence, and the response, read in its language by unit."""
     names = pair.document_names or ("",) * len(pair.documents)
-    return Texts(
-        tuple(
-            with_title(read_source(text), name)
-            for text, name in zip(pair.documents, names, strict=True)
-        ),
-        read_response(pair.response, pair.question, pair.document_names, language),
+    documents = tuple(
+        with_title(read_source(text), name)
+        for text, name in zip(pair.documents, names, strict=True)
     )
+    return documents, read_response(pair.response, pair.question, pair.document_names, language)
 
 
 def has_text(text: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from halldetect.config import Configuration
 from halldetect.errors import CheckError, ModelError
 from halldetect.knowledge.passages import Knowledge
+from halldetect.models import download
 from halldetect.protocols import Extractor, Progress, Rule, Verifier
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
@@ -132,6 +133,11 @@ class Loader:
             self.notice(note)
             return self._named(fallback), (note,), None
 
+    def announced(self, phase: str) -> download.Progress:
+        """Return the progress of a phase that loads a model."""
+        advance = None if self.progress is None else partial(self.progress, phase)
+        return download.announced(self.notice, advance)
+
     def _named(self, name: str | None) -> Verifier:
         from halldetect.verification.verifiers import load_verifier
 
@@ -139,8 +145,7 @@ class Loader:
             name,
             threads=self.configuration.threads,
             device=self.configuration.device,
-            notice=self.notice,
-            progress=None if self.progress is None else partial(self.progress, "convert"),
+            progress=self.announced("convert"),
         )
 
 

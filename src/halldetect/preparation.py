@@ -18,7 +18,6 @@ from halldetect.inputs import (
     AnyPair,
     CleanPair,
     Pair,
-    Texts,
     clean_pair,
     has_text,
     read_texts,
@@ -129,10 +128,10 @@ def clean(item: AnyPair, index: int) -> Findings:
             raise TypeError
         return Findings(clean_pair(item if isinstance(item, Pair) else Pair(*item)), index)
     except InputError as error:
-        return Findings(CleanPair((), "", None), index, problem=str(error))
+        problem = str(error)
     except TypeError:
         problem = "not a pair of source and response"
-        return Findings(CleanPair((), "", None), index, problem=problem)
+    return Findings(CleanPair((), "", None), index, problem=problem)
 
 
 def refuse(prepared: Findings, config: Configuration) -> Findings:
@@ -201,9 +200,12 @@ def read(prepared: Findings, known: Languages = None) -> Findings:
     blanked = [blank_injections(document) for document in pair.documents]
     injections = sum(count for _, count in blanked)
     language = prepared.languages[0] if prepared.languages else ENGLISH
-    texts = read_texts(replace(pair, documents=tuple(text for text, _ in blanked)), language)
+    pure = replace(pair, documents=tuple(text for text, _ in blanked))
+    documents, response = read_texts(pure, language)
     given = tuple(replace(claim, language=language) for claim in prepared.claims)
-    claims = _judgeable(given or read_claims(texts.response, language), texts, known)
+    claims = _judgeable(
+        given or read_claims(response, language), response, Copies(documents), known
+    )
     problem, abstained = None, False
     notes = list(prepared.notes)
     if injections:
@@ -214,18 +216,18 @@ def read(prepared: Findings, known: Languages = None) -> Findings:
     if has_look_alikes(pair.response):
         notes.append("look-alike characters in the response were normalised")
     if not claims:
-        abstained = any(unit.abstains for unit in texts.response.units)
+        abstained = any(unit.abstains for unit in response.units)
         problem = ABSTAINED if abstained else NOTHING_ASSERTED
     languages = prepared.languages
     if not languages and any(claim.language not in (ENGLISH, "") for claim in claims):
-        languages = (ENGLISH,) * (1 + len(texts.documents))
+        languages = (ENGLISH,) * (1 + len(documents))
     prepared = replace(
         prepared,
         languages=languages,
-        documents=texts.documents,
+        documents=documents,
         claims=claims,
         length=1 if given else max(len(claims), 1),
-        unchecked=unchecked_parts(texts.response),
+        unchecked=unchecked_parts(response),
         problem=problem,
         abstained=abstained,
         notes=tuple(notes),
@@ -233,18 +235,19 @@ def read(prepared: Findings, known: Languages = None) -> Findings:
     return prepared.spending("read", perf_counter() - started)
 
 
-def _judgeable(claims: tuple[Claim, ...], texts: Texts, known: Languages) -> tuple[Claim, ...]:
+def _judgeable(
+    claims: tuple[Claim, ...], response: Document, copies: Copies, known: Languages
+) -> tuple[Claim, ...]:
     """Return the claims as they are judged, with their languages.
 
     An answer that copies the source is judged without its question. A short claim has the language
     of the response. One in a language that no verifier reads has a problem, unless it copies the
     source.
     """
-    copies = Copies(texts.documents)
 
     def judged(claim: Claim) -> Claim:
         if claim.span is not None and claim.text.startswith(ANSWER_TO):
-            own = claim.span.cut(texts.response.text)
+            own = claim.span.cut(response.text)
             claim = claim if copies.find(own) is None else replace(claim, text=own)
         if claim.language == ENGLISH and not is_foreign(claim.text):
             return claim
@@ -262,16 +265,16 @@ def search(prepared: Findings, knowledge: Knowledge) -> Findings:
     """Add the passages found for the claims to the source."""
     started = perf_counter()
     try:
-        found = retrieve(prepared.pair, prepared.claims, knowledge)
+        pair, documents, not_found = retrieve(prepared.pair, prepared.claims, knowledge)
     except Exception as error:
         return replace(prepared, problem=f"{NOT_SEARCHED}: {described(error)}")
     prepared = replace(
         prepared,
-        pair=found.pair,
-        documents=(*prepared.documents, *found.documents),
+        pair=pair,
+        documents=(*prepared.documents, *documents),
         languages=prepared.languages
-        and (*prepared.languages, *(detect(item.text) or ENGLISH for item in found.documents)),
-        not_found=found.not_found,
+        and (*prepared.languages, *(detect(item.text) or ENGLISH for item in documents)),
+        not_found=not_found,
     )
     return prepared.spending("retrieve", perf_counter() - started)
 

@@ -29,7 +29,6 @@ COSTS = (
     "extractor_tokens_in",
     "extractor_tokens_out",
     "pairs_judged",
-    "pairs_skipped",
     "verifier_tokens",
 )
 Row = dict[str, Any]

@@ -44,9 +44,7 @@ ROWS = [
 def verifier(tmp_path_factory: pytest.TempPathFactory) -> LargeVerifier:
     folder = tmp_path_factory.mktemp("tiny")
     tiny = write_tiny(folder)
-    return load_large(
-        tiny.base, tiny.adapter, runtime="onnx", context=1024, cache=folder, threads=1
-    )
+    return load_large(tiny.base, tiny.adapter, runtime="onnx", cache=folder, threads=1)
 
 
 @pytest.fixture

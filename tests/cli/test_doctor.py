@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from halldetect import models
 from halldetect.cli import advice, doctor, main
 from halldetect.errors import ModelError
+from halldetect.models import catalogue, integrity, store
 from halldetect.report import Probabilities
 from halldetect.verification.presets import LARGE_BASE
 from tests.support.fakes import OverlapVerifier
 
 LOAD = "halldetect.verification.verifiers.load_verifier"
 # No test here changes the weights: 90 MB are read once, not in every test.
-read_once = cache(models.integrity.file_digests)
+read_once = cache(integrity.file_digests)
 
 
 class AgreeingVerifier(OverlapVerifier):
@@ -34,7 +34,7 @@ def empty_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No models, and no GPU that PyTorch would have to be loaded for."""
     store = tmp_path / "store"
     monkeypatch.setenv("HALLDETECT_HOME", str(store))
-    monkeypatch.setattr(models.integrity, "file_digests", read_once)
+    monkeypatch.setattr(integrity, "file_digests", read_once)
     monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cpu")
     return store
 
@@ -132,7 +132,7 @@ def test_a_verifier_that_judges_wrongly(
 def test_altered_weights(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(models.integrity.SHIPPED_DIGESTS, "base", "0" * 64)
+    monkeypatch.setitem(integrity.SHIPPED_DIGESTS, "base", "0" * 64)
     monkeypatch.setattr("halldetect.verification.verifiers._loaded", {})
     result = found(capsys, status=1)
     assert "are not those of this version" in result["problem"]
@@ -142,15 +142,14 @@ def test_altered_weights(
 
 def test_large_with_and_without_a_gpu(empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tokenizers")
-    entry = models.find(LARGE_BASE)
-    file = models.location(entry)
+    entry = catalogue.find(LARGE_BASE)
+    file = store.location(entry)
     file.parent.mkdir(parents=True)
     with file.open("wb") as stream:
         stream.truncate(entry.bytes)  # a hole, which takes no room
     monkeypatch.setattr("halldetect.large.load.uses_openvino", lambda: False)
     assert doctor._plan_large() == "onnx on cpu"
     monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cuda")
-    monkeypatch.setattr("halldetect.large.load.find_spec", lambda name: name)
     assert doctor._plan_large().endswith(" on cuda")
 
 
@@ -158,5 +157,5 @@ def test_a_store_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(entry: object) -> None:
         raise PermissionError(13, "Permission denied", "/cache")
 
-    monkeypatch.setattr(models, "state", fail)
+    monkeypatch.setattr(store, "state", fail)
     assert "Permission denied" in doctor._models()[LARGE_BASE]

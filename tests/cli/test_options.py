@@ -59,7 +59,7 @@ def test_every_option_reaches_the_configuration(option: Option) -> None:
     if option.flag is None or option.name == "extractor":  # only with --paper
         return
     values = {"device": "cpu", "threshold": "0.25", "on_unchecked": "fail"}
-    values |= {"error_types": "number=E1, wrong figure,role swapped=E2"}
+    values |= {"error_types": "number=E1, wrong figure,invented detail=E2"}
     text = values.get(option.name, "7")
     for command in ("check", "demo", "batch", "serve"):
         found = configuration_for(parsed(command, option.flag, text))

@@ -138,8 +138,6 @@ def kinds() -> list[str]:
     return [
         *shares,
         f"all {right / given:.2f}",
-        f"(of only {uses['unit'][1]})",
-        f"(of {uses['role swapped'][1]})",
         *(f"{100 * found[name]['recall']:.0f} % ({text})" for name, text in named.items()),
     ]
 

@@ -11,8 +11,8 @@ import pytest
 from halldetect import Detector, Status, Verdict
 from halldetect.cli import main
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.knowledge import Passage
 from halldetect.knowledge.builder import build_index
+from halldetect.knowledge.passages import Passage
 from halldetect.knowledge.readers import find_files
 from halldetect.reading.document import Span
 from tests.support.fakes import OverlapVerifier, use_overlap_verifier

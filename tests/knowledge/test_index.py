@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import CheckError, InputError
-from halldetect.knowledge import KnowledgeIndex
 from halldetect.knowledge.builder import build_index
+from halldetect.knowledge.index import KnowledgeIndex
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
 from halldetect.knowledge.readers import SourceFile, find_files, read_documents
 from halldetect.reading.html_page import html_text
@@ -126,9 +126,9 @@ def test_files_that_are_no_index(tmp_path: Path, index: Path) -> None:
         KnowledgeIndex(tmp_path / "none")
     other = tmp_path / "other"
     other.write_bytes(b"not a database at all, but long enough to look at" * 100)
-    with pytest.raises(InputError, match=r"damaged or not a halldetect index.*delete this one"):
+    with pytest.raises(InputError, match=r"file is not a database.*delete it and build it again"):
         KnowledgeIndex(other)
-    with pytest.raises(InputError, match=r"damaged or not a halldetect index.*delete this one"):
+    with pytest.raises(InputError, match=r"file is not a database.*delete it and build it again"):
         build_index(other, [])
     other.write_bytes(b"")
     with pytest.raises(InputError, match="is not a halldetect index"):

@@ -255,7 +255,7 @@ def test_conversions_of_other_adapters_are_removed(tiny: TinyModel, tmp_path: Pa
     for folder in (old, kept):
         folder.mkdir(parents=True)
         (folder / "model.onnx").write_bytes(b"x")
-    load_large(tiny.base, tiny.adapter, cache=tmp_path, context=512, threads=1)
+    load_large(tiny.base, tiny.adapter, cache=tmp_path, threads=1)
     assert not old.parent.exists()
     assert kept.exists()
     assert sum(1 for _ in tmp_path.rglob("model.onnx")) == 2

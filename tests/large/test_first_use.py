@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from halldetect import Detector, models
+from halldetect import Detector
 from halldetect.errors import ConfigurationError, ModelError
-from halldetect.large import load
+from halldetect.models import catalogue, store
 from halldetect.models.integrity import WEIGHTS, digest_of
 from halldetect.verification import verifiers
 from halldetect.verification.presets import LARGE_BASE
@@ -30,11 +29,10 @@ def tiny_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALLDETECT_HOME", str(tmp_path))
     monkeypatch.setattr(verifiers, "WEIGHTS", tmp_path / "weights")
     monkeypatch.setattr(verifiers, "_loaded", {})
-    monkeypatch.setattr(models, "find", lambda name: entry)
-    monkeypatch.setattr(models, "location", lambda entry: tiny.base)
-    monkeypatch.setattr(models, "path", lambda name: tiny.base)
+    monkeypatch.setattr(catalogue, "find", lambda name: entry)
+    monkeypatch.setattr(store, "location", lambda entry: tiny.base)
+    monkeypatch.setattr(store, "path", lambda name: tiny.base)
     monkeypatch.setattr(verifiers, "require_shipped", lambda *_: {})
-    monkeypatch.setattr(load, "load_large", partial(load.load_large, context=1024))
 
 
 @pytest.mark.usefixtures("tiny_large")
@@ -61,7 +59,7 @@ def test_first_use_announces_the_conversion_once() -> None:
 
 def test_truncated_base_is_called_corrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALLDETECT_HOME", str(tmp_path))
-    file = models.location(models.find(LARGE_BASE))
+    file = store.location(catalogue.find(LARGE_BASE))
     file.parent.mkdir(parents=True)
     file.write_bytes(b"GGUF")
     with pytest.raises(ModelError, match=r"corrupt: it has 4 bytes.*models pull"):

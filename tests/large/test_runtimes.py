@@ -57,9 +57,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loaded(tiny: TinyModel, cache: Path, runtime: Any, **settings: Any) -> LargeVerifier:
-    return load_large(
-        tiny.base, tiny.adapter, runtime=runtime, context=1024, cache=cache, **settings
-    )
+    return load_large(tiny.base, tiny.adapter, runtime=runtime, cache=cache, **settings)
 
 
 def numbers(answers: list[Probabilities]) -> Any:
@@ -169,7 +167,7 @@ def test_remains_of_killed_processes_are_removed(tiny: TinyModel, tmp_path: Path
 @pytest.mark.parametrize(
     ("failure", "error", "message"),
     [
-        (OSError(28, "No space left on device"), ModelError, "disk is full"),
+        (OSError(28, "No space left on device"), ModelError, "No space left"),
         (OSError(30, "Read-only file system"), ModelError, "Read-only.*HALLDETECT_HOME"),
         (MemoryError("large"), MemoryError, "large"),
     ],
@@ -275,38 +273,30 @@ def groups(tiny: TinyModel) -> list[Group]:
 
 @pytest.mark.hf
 def test_steps_hold_every_claim_behind_its_passage(tiny: TinyModel) -> None:
-    from halldetect.large.torch_backend import fitting, step_of, units
+    from halldetect.large.torch_backend import fitting, step_of
 
     given = groups(tiny)
-    seen = set()
-    shortest = max(len(group.passage) + max(map(len, group.claims)) for group in given)
-    for most in (1, shortest, 4096):
-        found = units(given, most)
-        assert all(unit.size <= most or unit.last == unit.first + 1 for unit in found)
-        sizes = [unit.size for unit in found]
-        assert fitting(found, 1) == 1
-        assert fitting(found, sizes[0] + sizes[1]) == 2
-        assert fitting(found, sum(sizes)) == len(found)
-        step = step_of(given, found)
-        assert len(step.tokens) == len(step.positions) == sum(sizes)
-        keys, queried, counts = step.spans
-        ends, visible = queried.cumsum(), np.split(keys, counts.cumsum()[:-1])
-        for (group, claim), end in zip(step.claims, step.last_tokens, strict=True):
-            tokens = given[group].claims[claim]
-            read = given[group].passage + tokens
-            assert step.positions[end] == len(read) - 1
-            run = ends.tolist().index(end + 1)
-            assert queried[run] == len(tokens)
-            assert tuple(step.tokens[visible[run]]) == read
-            seen.add((most, group, claim))
-    assert len(seen) == 3 * len(PAIRS)
+    claims = [(at, claim) for at, group in enumerate(given) for claim in range(len(group.claims))]
+    first = len(given[0].passage) + len(given[0].claims[0])
+    assert fitting(given, claims, 1) == fitting(given, claims, first) == 1
+    assert fitting(given, claims, first + len(given[0].claims[1])) == 2
+    size = sum(len(group.passage) + sum(map(len, group.claims)) for group in given)
+    assert fitting(given, claims, size) == fitting(given, claims, size - 1) + 1 == len(claims)
+    step = step_of(given, claims)
+    assert len(step.tokens) == len(step.positions) == size
+    keys, queries, seen = step.spans
+    ends, visible = queries.cumsum().tolist(), np.split(keys, seen.cumsum()[:-1])
+    for (group, claim), end in zip(claims, step.last_tokens, strict=True):
+        tokens = given[group].claims[claim]
+        read, run = given[group].passage + tokens, ends.index(end + 1)
+        assert step.positions[end] == len(read) - 1
+        assert queries[run] == len(tokens)
+        assert tuple(step.tokens[visible[run]]) == read
 
 
 @pytest.mark.hf
-@pytest.mark.parametrize(("unit_tokens", "step_tokens"), [(256, 256), (1, 4096), (4096, 4096)])
-def test_flat_steps_give_the_same_answers(
-    tiny: TinyModel, unit_tokens: int, step_tokens: int
-) -> None:
+@pytest.mark.parametrize("step_tokens", [1, 256, 4096])
+def test_steps_of_any_size_give_the_same_answers(tiny: TinyModel, step_tokens: int) -> None:
     import torch
 
     from halldetect.large.torch_backend import FlatTorch
@@ -316,7 +306,7 @@ def test_flat_steps_give_the_same_answers(
     model = GgufFile(tiny.base)
     answers = Prompt(model).answers
     loaded_model = TorchModel(model, adapter, answers, device="cpu", dtype=torch.float32)
-    backend = FlatTorch(loaded_model, unit_tokens=unit_tokens, step_tokens=step_tokens)
+    backend = FlatTorch(loaded_model, step_tokens)
     for group, logits in zip(groups(tiny), backend.answer(groups(tiny)), strict=True):
         for claim, found in zip(group.claims, logits, strict=True):
             plain = reference_logits(tiny, adapter, group.passage + claim, answers)
@@ -360,7 +350,7 @@ def test_kernel_for_many_runs_is_used_only_if_it_computes_the_same(
 def test_out_of_memory_halves_the_step_then_fails(tiny: TinyModel) -> None:
     import torch
 
-    from halldetect.large.torch_backend import FlatTorch, units
+    from halldetect.large.torch_backend import FlatTorch
     from halldetect.large.torch_model import TorchModel
 
     class SmallDevice(TorchModel):
@@ -376,14 +366,14 @@ def test_out_of_memory_halves_the_step_then_fails(tiny: TinyModel) -> None:
         model, read_adapter(tiny.adapter), Prompt(model).answers, device="cpu", dtype=torch.float32
     )
     many = groups(tiny) * 4
-    wanted = FlatTorch(device, unit_tokens=256, step_tokens=256).answer(many)
-    device.most_tokens = max(unit.size for unit in units(many, 256))
-    found = FlatTorch(device, unit_tokens=256, step_tokens=2048).answer(many)
+    wanted = FlatTorch(device, 256).answer(many)
+    device.most_tokens = max(len(g.passage) + max(map(len, g.claims)) for g in many)
+    found = FlatTorch(device, 2048).answer(many)
     for ours, theirs in zip(found, wanted, strict=True):
         assert np.allclose(ours, theirs, atol=1e-4)
     device.most_tokens = 0
     with pytest.raises(ModelError, match="not enough memory"):
-        FlatTorch(device, unit_tokens=256, step_tokens=2048).answer(many)
+        FlatTorch(device, 2048).answer(many)
 
 
 @pytest.mark.hf

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
 from halldetect.models import catalogue, download
 from tests.support.fake_hub import BYTES, ENTRY, IN_ONE_PACKAGE, HubServer, put_wheel
@@ -19,7 +20,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     served = HubServer()
     thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{served.server_port}")
+    address = f"http://127.0.0.1:{served.server_port}"
+    monkeypatch.setenv("HF_ENDPOINT", address)  # of a process that is started
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, address)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "ENDPOINT", address)
     monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "1")
     yield served
     served.released.set()

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from halldetect import models
 from halldetect.errors import ModelError
+from halldetect.models import catalogue
 
 
 def test_names_are_unique_and_complete() -> None:
-    names = [entry.name for entry in models.entries()]
+    names = [entry.name for entry in catalogue.entries()]
     assert names == [
         "smollm2-135m",
         "qwen2.5-coder-0.5b",
@@ -19,12 +19,12 @@ def test_names_are_unique_and_complete() -> None:
         "llama-3.1-8b",
         "gemma-2-9b",
     ]
-    assert names[0] == models.DEFAULT_EXTRACTOR
-    for entry in models.entries():
+    assert names[0] == catalogue.DEFAULT_EXTRACTOR
+    for entry in catalogue.entries():
         assert re.fullmatch("[0-9a-f]{64}", entry.sha256)
         assert re.fullmatch("[0-9a-f]{40}", entry.revision)
         assert all("==" in part.requirement for part in entry.mirror)
-    assert len(models.find("qwen2.5-coder-1.5b").mirror) == 22
+    assert len(catalogue.find("qwen2.5-coder-1.5b").mirror) == 22
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ def test_names_are_unique_and_complete() -> None:
 )
 def test_an_unknown_name_gets_the_nearest(typed: str, meant: str) -> None:
     with pytest.raises(ModelError, match=f"did you mean {meant}"):
-        models.find(typed)
+        catalogue.find(typed)
 
 
 def test_a_name_like_no_other_gets_the_list() -> None:
     with pytest.raises(ModelError, match="known names: smollm2-135m, "):
-        models.find("€€€")
+        catalogue.find("€€€")

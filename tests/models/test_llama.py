@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from halldetect.errors import MissingExtra
+from halldetect.models import store
 from halldetect.paper.extractors import load_extractor
 
 
@@ -15,7 +16,7 @@ def test_missing_llama_cpp_is_named_before_a_download(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    monkeypatch.setattr("halldetect.models.pull", lambda *_: pytest.fail("downloaded a model"))
+    monkeypatch.setattr(store, "pull", lambda *_: pytest.fail("downloaded a model"))
     with pytest.raises(
         MissingExtra, match=r"a GGUF model needs .*: pip install 'halldetect\[llm\]'"
     ):

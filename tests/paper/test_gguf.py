@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from halldetect import models
 from halldetect.errors import ModelError
+from halldetect.models import catalogue, store
 from halldetect.paper import gguf
 from halldetect.paper.extractors import load_extractor
 from halldetect.paper.gguf import GgufExtractor
@@ -34,14 +34,14 @@ def _short_answers() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def path() -> Path:
     try:
-        return models.pull(models.DEFAULT_EXTRACTOR)
+        return store.pull(catalogue.DEFAULT_EXTRACTOR)
     except ModelError as error:
         pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
 def extractor(path: Path) -> GgufExtractor:
-    return GgufExtractor(models.DEFAULT_EXTRACTOR, threads=1)
+    return GgufExtractor(catalogue.DEFAULT_EXTRACTOR, threads=1)
 
 
 def test_claims_come_out(extractor: GgufExtractor) -> None:

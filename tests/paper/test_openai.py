@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra
-from halldetect.paper import prompt
+from halldetect.paper import endpoint, prompt
 from halldetect.paper.endpoint import OpenAIExtractor
 from halldetect.paper.extractors import load_extractor
 from halldetect.protocols import Draft
@@ -109,9 +109,17 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return slept
 
 
+def made(url: str, key: str = "", model: str = "some-model") -> OpenAIExtractor:
+    settings = {"HALLDETECT_OPENAI_BASE_URL": url, "HALLDETECT_OPENAI_API_KEY": key}
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in settings.items():
+            environment.setenv(name, value)
+        return OpenAIExtractor(model)
+
+
 @pytest.fixture
 def extractor(server: Scripted, pauses: list[float]) -> OpenAIExtractor:
-    return OpenAIExtractor("some-model", base_url=server.url, api_key=KEY, timeout=5)
+    return made(server.url, KEY)
 
 
 def test_a_draft(extractor: OpenAIExtractor, server: Scripted) -> None:
@@ -191,9 +199,13 @@ def test_lasting_failures_are_reported(
     assert len(pauses) == 3
 
 
-def test_a_slow_server(server: Scripted, pauses: list[float]) -> None:
+def test_a_slow_server(
+    server: Scripted, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.delay = 1.0
-    extractor = OpenAIExtractor("m", base_url=server.url, timeout=0.2, retries=1)
+    monkeypatch.setattr(endpoint, "TIMEOUT", 0.2)
+    monkeypatch.setattr(endpoint, "RETRIES", 1)
+    extractor = made(server.url)
     with pytest.raises(ExtractionError, match=r"does not answer \(APITimeoutError\)"):
         extractor.draft(TEXT, 10)
     assert len(pauses) == 1
@@ -203,7 +215,7 @@ def test_no_server(pauses: list[float]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        extractor = OpenAIExtractor("m", base_url=url)
+        extractor = made(url)
         with pytest.raises(ExtractionError, match=r"does not answer \(APIConnectionError\)"):
             extractor.draft(TEXT, 10)
     assert len(pauses) == 3
@@ -251,19 +263,19 @@ def test_the_key_shows_nowhere(
 
 def test_a_password_in_the_address_shows_nowhere(server: Scripted) -> None:
     url = server.url.replace("://", "://me:hush@") + "?token=hush"
-    extractor = OpenAIExtractor("m", base_url=url)
+    extractor = made(url)
     assert "hush" not in json.dumps(extractor.description)
     extractor.draft(TEXT, 10)
     assert server.bodies[0]["path"] == "/v1/chat/completions?token=hush"
     with pytest.raises(ConfigurationError) as caught:
-        OpenAIExtractor("m", base_url="ftp://me:hush@example.org")
+        made("ftp://me:hush@example.org")
     assert "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://x/v1", "http://", "http://x:99999999/v1"])
 def test_bad_addresses(url: str) -> None:
     with pytest.raises(ConfigurationError, match="must look like"):
-        OpenAIExtractor("m", base_url=url)
+        made(url)
 
 
 @pytest.mark.parametrize("host", ["example.org", "10.0.0.1", "[2001:db8::1]", "127.0.0.1.nip.io"])
@@ -281,7 +293,7 @@ def test_server_on_this_machine_needs_no_proxy(
     monkeypatch.setenv("HALLDETECT_OFFLINE", "1")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     url = server.url.replace("127.0.0.1", host)
-    extractor = OpenAIExtractor("m", base_url=url, api_key=KEY)
+    extractor = made(url, KEY)
     assert extractor.draft(TEXT, 10).claims == CLAIMS
 
 
@@ -289,9 +301,9 @@ def test_missing_settings(server: Scripted) -> None:
     with pytest.raises(ConfigurationError, match="HALLDETECT_OPENAI_BASE_URL"):
         OpenAIExtractor("m")
     with pytest.raises(ConfigurationError, match="openai:MODEL"):
-        OpenAIExtractor("", base_url=server.url)
+        made(server.url, model="")
     with pytest.raises(ConfigurationError, match="API key") as caught:
-        OpenAIExtractor("m", base_url=server.url, api_key="geheim\nX-Evil: 1")
+        made(server.url, "geheim\nX-Evil: 1")
     assert "geheim" not in str(caught.value)
 
 
@@ -305,4 +317,4 @@ def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(MissingExtra, match=r"halldetect\[openai\]"):
-        OpenAIExtractor("m", base_url="http://127.0.0.1:1/v1")
+        made("http://127.0.0.1:1/v1")

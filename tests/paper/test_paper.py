@@ -109,7 +109,6 @@ def test_whole_method_equals_the_reference(seed: int) -> None:
     assert report.cost.pairs_judged == len(
         {(window, claim) for window in windows for claim in claims}
     )
-    assert report.cost.pairs_skipped == 0 or len(set(claims)) < len(claims)
 
 
 def test_limit_is_ten_claims_without_dropping_sentences() -> None:

@@ -23,7 +23,7 @@ DOOR_ROWS = [
 ]
 COST = {
     "generative_passes": 1, "extractor_tokens_in": 10, "extractor_tokens_out": 4,
-    "pairs_judged": 6, "pairs_skipped": 2, "verifier_tokens": 90,
+    "pairs_judged": 6, "verifier_tokens": 90,
     "claims_dropped": 0, "claims_restored": 0, "seconds": {"extract": 0.25, "verify": 0.5},
 }  # fmt: skip
 

@@ -119,4 +119,4 @@ def left_behind(home: Path) -> list[str]:
     )
 
 
-CACHED = ["models/tiny/checked.json", "models/tiny/tiny.gguf"]
+CACHED = ["models/tiny/checked", "models/tiny/tiny.gguf"]

@@ -90,7 +90,6 @@ COST = Cost(
     extractor_tokens_in=318,
     extractor_tokens_out=96,
     pairs_judged=214,
-    pairs_skipped=32,
     verifier_tokens=21_430,
     seconds={"extract": 1.912, "windows": 0.004, "verify": 3.377, "score": 0.001},
 )

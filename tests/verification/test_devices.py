@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from halldetect import Detector
+from halldetect.errors import MissingExtra
 from halldetect.large.load import chosen_runtime
 from halldetect.verification import devices, presets, verifiers
 from halldetect.verification.devices import torch_device
@@ -45,7 +46,6 @@ def test_openvino_is_chosen_where_it_is_faster(
     monkeypatch.setattr("platform.machine", lambda: machine)
     monkeypatch.setattr(presets, "find_spec", lambda name: name if installed else None)
     assert chosen_runtime("cpu") == runtime
-    assert chosen_runtime("cpu", "openvino") == "openvino"
     large, small = presets._OPENVINO_MEMORY, presets._LARGE_MEMORY
     assert presets.memory_needed("large") == (large if runtime == "openvino" else small)
 
@@ -93,3 +93,9 @@ def test_a_verifier_is_loaded_once_for_two_threads(monkeypatch: pytest.MonkeyPat
         first, second = pool.map(verifiers.load_verifier, ["base", "base"])
     assert first is second
     assert loaded == ["base"]
+
+
+def test_device_without_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"the device cuda.*halldetect\[hf\]"):
+        torch_device("cuda")

@@ -75,7 +75,7 @@ def test_document_name_stands_before_its_first_pronoun() -> None:
 @pytest.mark.parametrize("name", ["notes.txt", "report.pdf, page 3", "Document 1", "a1-b2", ""])
 def test_file_name_is_not_a_title(name: str) -> None:
     pair = clean_pair(Pair([{"id": name, "text": OPENED}], "x"))
-    assert read_texts(pair).documents[0].readings == ()
+    assert read_texts(pair)[0][0].readings == ()
 
 
 def test_each_part_is_counted_once() -> None:

@@ -63,7 +63,7 @@ class ReportCache:
     def key(self, pair: Pair) -> bytes:
         """Return the key of a pair: a digest of its texts and the settings."""
         taken = clean_pair(pair)
-        texts = json.dumps([_texts(taken), taken.replaced]).encode()
+        texts = json.dumps([_texts(taken), taken.notes]).encode()
         return blake2b(self._settings + texts, digest_size=24).digest()
 
     def get(self, wanted: Mapping[bytes, Pair]) -> dict[bytes, Report]:

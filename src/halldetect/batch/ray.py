@@ -27,8 +27,8 @@ from halldetect.batch.workers import sendable
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import CheckError, HallDetectError, InputError, MissingExtra, one_line
+from halldetect.verification.devices import physical_cores
 from halldetect.verification.presets import memory_needed
-from halldetect.verification.verifiers.onnx import physical_cores
 
 _CONNECT_SECONDS = 30.0
 # Reading needs a little processor time: if the detectors reserved all of it, no row would ever

@@ -74,9 +74,9 @@ def diagnose() -> dict[str, Any]:
     """Examine this installation without downloading or changing anything."""
     import platform
 
-    from halldetect import models
     from halldetect._version import __version__
     from halldetect.detector import Detector
+    from halldetect.models import store
     from halldetect.verification.presets import DEFAULT, LARGE
 
     detector = Detector(notice=lambda line: None)
@@ -89,7 +89,7 @@ def diagnose() -> dict[str, Any]:
         "problem": problem,
         "recommended": best,
         "verifiers": {DEFAULT: _attempt(_plan_base), LARGE: _attempt(_plan_large)},
-        "cache": str(models.home()),
+        "cache": str(store.home()),
         "models": _models(),
     }
 
@@ -105,19 +105,19 @@ def check_problem(detector: Detector) -> str | None:
 
 def _models() -> dict[str, str]:
     """Return the state of the weights in the package, then of the models of the cache."""
-    from halldetect import models
+    from halldetect.models import catalogue, integrity, store
 
     states = {}
-    for name in models.shipped_names():
+    for name in integrity.shipped_names():
         try:
-            models.require_shipped(name)
+            integrity.require_shipped(name)
             states[name] = "in the package, verified"
         except ModelError as error:
             states[name] = str(error)
     try:
-        return states | {entry.name: str(models.state(entry)) for entry in models.entries()}
+        return states | {entry.name: store.state(entry) for entry in catalogue.entries()}
     except OSError as error:
-        return states | {entry.name: f"unknown: {error.strerror}" for entry in models.entries()}
+        return states | {entry.name: f"unknown: {error.strerror}" for entry in catalogue.entries()}
 
 
 def _attempt(plan: Callable[[], str]) -> str:
@@ -128,7 +128,8 @@ def _attempt(plan: Callable[[], str]) -> str:
 
 
 def _plan_base() -> str:
-    from halldetect.verification.verifiers.onnx import physical_cores, runtime
+    from halldetect.verification.devices import physical_cores
+    from halldetect.verification.verifiers.onnx import runtime
 
     return f"onnxruntime {runtime().__version__} on cpu, {physical_cores()} threads"
 
@@ -136,16 +137,16 @@ def _plan_base() -> str:
 def _plan_large() -> str:
     from importlib.util import find_spec
 
-    from halldetect import models
     from halldetect.large.load import chosen_runtime
+    from halldetect.models import catalogue, store
     from halldetect.verification.devices import torch_device
     from halldetect.verification.presets import LARGE, LARGE_BASE
 
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
-    state = models.state(models.find(LARGE_BASE))
-    if state is not models.State.CACHED:
-        size = models.megabytes(models.find(LARGE_BASE).bytes)
+    state = store.state(catalogue.find(LARGE_BASE))
+    if state != "cached":
+        size = store.megabytes(catalogue.find(LARGE_BASE).bytes)
         raise ModelError(
             f"its language model is {state}: halldetect models pull {LARGE} downloads {size}"
         )
@@ -155,59 +156,56 @@ def _plan_large() -> str:
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Print the verifiers in the package and every model of the cache with its state."""
-    from halldetect import models
-    from halldetect.models import integrity
+    from halldetect.models import catalogue, integrity, store
 
     rows = [("NAME", "STATE", "SIZE", "LICENCE")]
-    for name in models.shipped_names():
+    for name in integrity.shipped_names():
         files = (integrity.WEIGHTS / name).rglob("*")
-        size = models.megabytes(sum(file.stat().st_size for file in files))
-        needs = f", needs {models.find(name).name}" if models.is_known(name) else ""
+        size = store.megabytes(sum(file.stat().st_size for file in files))
+        needs = f", needs {catalogue.find(name).name}" if name in catalogue.BUILT_ON else ""
         rows.append((name, f"in the package{needs}", size, ""))
-    for entry in models.entries():
+    for entry in catalogue.entries():
         # `--extractor gguf` selects this one.
-        name = entry.name + (" (gguf)" if entry.name == models.DEFAULT_EXTRACTOR else "")
-        rows.append((name, str(models.state(entry)), models.megabytes(entry.bytes), entry.licence))
+        name = entry.name + (" (gguf)" if entry.name == catalogue.DEFAULT_EXTRACTOR else "")
+        rows.append((name, store.state(entry), store.megabytes(entry.bytes), entry.licence))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-    print_result("\n".join([*lines, "", f"cache: {models.home()}"]) + "\n")
+    print_result("\n".join([*lines, "", f"cache: {store.home()}"]) + "\n")
     return 0
 
 
 def run_pull(arguments: argparse.Namespace) -> int:
     """Download models into the cache."""
-    from halldetect import models
+    from halldetect.models import store
 
     _require_known(arguments.names)
     for name in arguments.names:
         with ProgressDisplay(quiet=arguments.quiet) as display:
-            path = models.pull(name, display.download)
+            path = store.pull(name, display.download)
         print_result(f"{path}\n")
     return 0
 
 
 def run_verify(arguments: argparse.Namespace) -> int:
     """Read whole models and compare their digests."""
-    from halldetect import models
-    from halldetect.models import integrity
+    from halldetect.models import catalogue, integrity, store
 
-    shipped = models.shipped_names()
+    shipped = integrity.shipped_names()
     _require_known([name for name in arguments.names if name not in shipped])
-    absent = models.State.ABSENT
-    cached = [entry.name for entry in models.entries() if models.state(entry) is not absent]
+    cached = [entry.name for entry in catalogue.entries() if store.state(entry) != "absent"]
     status = 0
     for name in arguments.names or [*shipped, *cached]:
         try:
             if name in shipped:
-                digest = integrity.joint_digest(models.require_shipped(name))
+                digest = integrity.joint_digest(integrity.require_shipped(name))
                 print_result(f"{name}: sha256 {digest}, in the package\n")
             # `large` is both: an adapter in the package, on a model in the cache.
-            if name not in shipped or (arguments.names and models.is_known(name)):
-                entry = models.find(name)
-                print_result(f"{entry.name}: sha256 {entry.sha256} {models.verify(name)}\n")
+            if name not in shipped or (arguments.names and name in catalogue.BUILT_ON):
+                entry, file = catalogue.find(name), store.path(name, trust_record=False)
+                print_result(f"{entry.name}: sha256 {entry.sha256} {file}\n")
         except ModelError as error:
             status = fail(error, COULD_NOT_CHECK)
     return status
@@ -215,10 +213,10 @@ def run_verify(arguments: argparse.Namespace) -> int:
 
 def _require_known(names: Sequence[str]) -> None:
     """Raise InputError for an unknown name before any work."""
-    from halldetect import models
+    from halldetect.models import catalogue
 
     for name in names:
         try:
-            models.find(name)
+            catalogue.find(name)
         except ModelError as error:
             raise InputError(str(error)) from error

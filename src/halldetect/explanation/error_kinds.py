@@ -9,8 +9,6 @@ right in fewer than 80 % of its cases has no rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from textwrap import shorten
 
 from halldetect.facts.quantities import unknown_numerals
 from halldetect.facts.recogniser import Fact, FactKind, find_facts
@@ -30,7 +28,7 @@ MIN_INVENTED = 0.6
 # A clause represents its sentence if it has this share of the words shared with the claim.
 CLAUSE_SHARE = 0.8
 _CLAUSE_END = re.compile(r"[;:]\s|,\s(?:and|but|though|although|while|so|which|who)\s|\sbut\s")
-_MAX_WORDS, _MAX_SHOWN = 6, 90
+_MAX_WORDS = 6
 # Numbers that are seldom the topic of a sentence.
 _VAGUE = frozenset("1 first second third half quarter".split())
 # In a claim alone, these words are often true: "left no memo".
@@ -39,7 +37,6 @@ _NEGATIVES = _WEAK_NEGATIVES | frozenset(
     "not never nobody nothing neither nor failed fails fail refused refuses unable cannot hardly "
     "denied rejected".split()
 )
-_PASSIVE = re.compile(r"\b(?:was|were|is|are|been|be)\b[^,;]{0,12}$")
 _OPPOSITES = tuple(
     frozenset(pair.split("/"))
     for pair in (
@@ -92,7 +89,11 @@ def error_kind(
     nearest = max(candidates, key=lambda text: shared_part(said.keys, content_keys(text)))
     if shared_part(said.keys, content_keys(nearest)) >= MIN_SHARED:
         clause = _Side(_clause(nearest, said.keys))
-        if found := next(filter(None, _differences(said, clause, new)), None):
+        first = (next((fact for fact in new if fact.kind is kind), None) for kind in FactKind)
+        found = next(filter(None, (_other_fact(fact, said, clause) for fact in first)), None)
+        if found is None and shared_part(said.keys, clause.keys) >= MOST_SHARED:
+            found = _negation(said, clause)
+        if found is not None:
             return found
     if contradicted:
         return None
@@ -128,29 +129,6 @@ def _clause(sentence: str, keys: frozenset[str]) -> str:
     return sentence
 
 
-def _differences(said: _Side, clause: _Side, new: Sequence[Fact]) -> Iterator[ErrorReport | None]:
-    """Yield the result of each rule, the most reliable rule first."""
-    yield _other_unit(said, clause)
-    for kind in FactKind:
-        yield _other_fact(next((fact for fact in new if fact.kind is kind), None), said, clause)
-    if shared_part(said.keys, clause.keys) >= MOST_SHARED:
-        yield _role(said, clause)
-        yield _negation(said, clause)
-
-
-def _other_unit(said: _Side, clause: _Side) -> ErrorReport | None:
-    """Find a number that the source has with another unit."""
-    units = {fact.key: fact.unit for fact in clause.facts if fact.unit}
-    for fact in said.facts:
-        if fact.key in units and _differ(fact.unit, units[fact.key]):
-            return ErrorReport(ErrorKind.UNIT, fact.unit, units[fact.key])
-    return None
-
-
-def _differ(unit: str, other: str) -> bool:
-    return bool(unit and other) and unit.rstrip("s") != other.rstrip("s")
-
-
 def _other_fact(fact: Fact | None, said: _Side, clause: _Side) -> ErrorReport | None:
     """Compare a fact that the source lacks with the most similar one of its form."""
     theirs = [other for other in clause.facts if fact and other.form == fact.form]
@@ -165,9 +143,6 @@ def _other_fact(fact: Fact | None, said: _Side, clause: _Side) -> ErrorReport | 
         return near[:1] == around[:1], same_after, len({*near} & {*around})
 
     other = max(others, key=likeness)
-    if _differ(fact.unit, other.unit):
-        shown = [f"{item.text} {item.unit}" for item in (fact, other)]
-        return ErrorReport(ErrorKind.UNIT, *shown)
     return ErrorReport(KINDS[fact.kind], fact.text, other.text)
 
 
@@ -188,27 +163,3 @@ def _negation(said: _Side, clause: _Side) -> ErrorReport | None:
     if bool(own) == bool(other) or (other and not repeats) or (own and own <= _WEAK_NEGATIVES):
         return None
     return ErrorReport(ErrorKind.NEGATION, said.shown(own), clause.shown(other))
-
-
-def _role(said: _Side, clause: _Side) -> ErrorReport | None:
-    """Find the same verb with subject and object exchanged."""
-    for key in said.keys & clause.keys:
-        own, other = _parties(said.text, key), _parties(clause.text, key)
-        if own is None or other is None:
-            continue
-        if own[0] & other[1] and own[1] & other[0] and not own[0] & other[0]:
-            shown = (shorten(side.text, _MAX_SHOWN, placeholder=" …") for side in (said, clause))
-            return ErrorReport(ErrorKind.ROLE, *shown)
-    return None
-
-
-def _parties(text: str, key: str) -> tuple[frozenset[str], frozenset[str]] | None:
-    """Return the content words nearest to a verb, of its subject and of its object."""
-    content = content_words(text)
-    at = next((at for at, word in enumerate(content) if word.key == key), None)
-    if at is None or text[content[at].start].isupper():
-        return None
-    before = frozenset(word.key for word in content[max(at - 2, 0) : at])
-    after = frozenset(word.key for word in content[at + 1 : at + 3])
-    passive = _PASSIVE.search(text[: content[at].start]) and " by " in text[content[at].end :]
-    return (after, before) if passive else (before, after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from halldetect.explanation.error_kinds import error_kind, other_number
@@ -36,38 +36,38 @@ def explain(
         Task((findings[number].statement(at),), (findings[number].documents[document],))
         for number, at, document in wanted
     ]
-    judged = [found for (found,) in answer(tasks, progress=progress)] if tasks else []
-    statuses = {}
-    for place, found in zip(wanted, judged, strict=True):
-        item, at = findings[place[0]], place[1]
-        fitted = calibration.for_response(item.length)
-        statuses[place] = score_claim(item.claims[at], found, fitted).status
+    judged: list[dict[tuple[int, int | None], Judgement]] = [{} for _ in findings]
+    answers = answer(tasks, progress=progress) if tasks else []
+    for (number, at, document), (found,) in zip(wanted, answers, strict=True):
+        judged[number][at, document] = found
+    return [
+        _explained(item, known, calibration.for_response(item.length), progress)
+        for item, known in zip(findings, judged, strict=True)
+    ]
 
-    def cited_status(number: int, at: int, document: int | None) -> Status:
+
+def _explained(
+    item: Findings,
+    judged: Mapping[tuple[int, int | None], Judgement],
+    calibration: Calibration,
+    progress: Callable[[int, int], None] | None,
+) -> Findings:
+    def status(at: int, document: int | None) -> Status:
         if document is None:  # a missing document supports nothing
             return Status.UNSUPPORTED
-        known = findings[number].known_support(at, document)
-        other = Status.SUPPORTED if known else Status.UNCHECKABLE
-        return statuses.get((number, at, document), other)
+        if (at, document) in judged:
+            return score_claim(item.claims[at], judged[at, document], calibration).status
+        supported = item.known_support(at, document)
+        return Status.SUPPORTED if supported else Status.UNCHECKABLE
 
-    results = []
-    for number, item in enumerate(findings):
-        claims = []
-        for at, report in enumerate(item.reports):
-            if report.failing and progress is not None:
-                progress(1, 1)
-            citations = tuple(
-                CitationReport(label, document, cited_status(number, at, document))
-                for label, document in item.cited(at)
-            )
-            claims.append(replace(report, error=_error(item, at), citations=citations))
-        answers = [
-            (task.statements[0], found)
-            for (of_response, _, _), task, found in zip(wanted, tasks, judged, strict=True)
-            if of_response == number
-        ]
-        results.append(item.adding(claims, answers))
-    return results
+    claims = []
+    for at, report in enumerate(item.reports):
+        if report.failing and progress is not None:
+            progress(1, 1)
+        cited = [CitationReport(label, place, status(at, place)) for label, place in item.cited(at)]
+        claims.append(replace(report, error=_error(item, at), citations=tuple(cited)))
+    answers = [(item.statement(at), found) for (at, _), found in judged.items()]
+    return item.adding(claims, answers)
 
 
 def _error(item: Findings, at: int) -> ErrorReport | None:

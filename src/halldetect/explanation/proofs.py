@@ -28,7 +28,7 @@ from halldetect.scoring import (
     settling_probability,
 )
 from halldetect.verification.judging import Advance, Judgement, ask, judged_by, verify
-from halldetect.verification.windows import Kind, Task, Window
+from halldetect.verification.windows import Task, Window
 
 # Sentences on each side of the best one, per round.
 _AROUND = (1, 3, 7)
@@ -47,7 +47,8 @@ def find_proofs(
     """Search passages shorter than those known, in rounds batched over all claims."""
     searches = [dict(_searches(item)) for item in findings]
     everywhere = [search for of_response in searches for search in of_response.values()]
-    while rounds := [(search, spans) for search in everywhere if (spans := search.next_round())]:
+    searching = [(search, search.rounds()) for search in everywhere]
+    while rounds := [(search, spans) for search, left in searching if (spans := next(left, None))]:
         pairs = [
             (search.text(span), search.statement) for search, spans in rounds for span in spans
         ]
@@ -102,22 +103,18 @@ class _Search:
     _judged: Set[Span]
     tried: dict[Span, Probabilities] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._rounds = self._candidates()
-
     def text(self, span: Span) -> str:
         """Return the text of a passage."""
         return span.cut(self._document.text)
 
-    def next_round(self) -> list[Span]:
-        """Return the passages to judge next; none if the claim is settled or all were tried."""
-        if self._settled():
-            return []
-        tried = {self._known.span, *self._judged, *self.tried}
-        for spans in self._rounds:
+    def rounds(self) -> Iterator[list[Span]]:
+        """Yield the passages to judge next, until one settles the claim or all were tried."""
+        for spans in self._candidates():
+            tried = {self._known.span, *self._judged, *self.tried}
             if new := [span for span in spans if span not in tried]:
-                return new
-        return []
+                yield new
+                if self._settled():
+                    return
 
     def shortest(self) -> Evidence:
         """Return the shortest passage that settles the claim."""
@@ -188,7 +185,7 @@ def locate(
             for item, chosen in zip(findings, places, strict=True)
         ]
         enough = None if by_judge else lambda answer: answer.entailment >= CLEAR
-        judged = verify(verifier, tasks, enough, progress, kind=Kind.SHORT)
+        judged = verify(verifier, tasks, enough, progress, short=True)
         for number, (chosen, answers) in enumerate(zip(places, judged, strict=True)):
             reports = list(found[number].reports)
             for at, answer in zip(chosen, answers, strict=True):

@@ -24,7 +24,7 @@ from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import verify
-from halldetect.verification.windows import Kind, Task
+from halldetect.verification.windows import Task
 
 # A claim with more support than this keeps it, unless a rule needs no verifier.
 _SURE = 0.975
@@ -149,8 +149,8 @@ def find_words(
         for report, by_claim in zip(reports, edits, strict=True)
     ]
     # A page is read again for each statement, unless the verifier reads it once for all.
-    kind = None if getattr(verifier, "reads_whole_sources", False) else Kind.SHORT
-    judged = verify(verifier, tasks, calibration.is_enough, progress, kind=kind)
+    short = not getattr(verifier, "reads_whole_sources", False)
+    judged = verify(verifier, tasks, calibration.is_enough, progress, short=short)
     results = []
     for report, by_claim, task, answers in zip(reports, edits, tasks, judged, strict=True):
         fitted = calibration.for_response(len(report.claims))

@@ -2,10 +2,3 @@
 
 `readers` reads files, `passages` cuts them, `builder` keeps the index, `index` searches it.
 """
-
-from __future__ import annotations
-
-from halldetect.knowledge.index import KnowledgeIndex
-from halldetect.knowledge.passages import Knowledge, Passage
-
-__all__ = ["Knowledge", "KnowledgeIndex", "Passage"]

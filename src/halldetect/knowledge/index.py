@@ -111,15 +111,11 @@ class KnowledgeIndex:
         self._open(writing)
 
     def _open(self, writing: bool) -> None:
-        try:
-            with self.errors():
-                self._prepare(writing)
-                self._facts = dict(self.execute("SELECT name, value FROM meta"))
-            if not writing and not self.passages:
-                raise InputError(f"the index {self.location} has no passages")
-        except BaseException:
-            self.close()
-            raise
+        with self.errors():
+            self._prepare(writing)
+            self._facts = dict(self.execute("SELECT name, value FROM meta"))
+        if not writing and not self.passages:
+            raise InputError(f"the index {self.location} has no passages")
 
     def _prepare(self, writing: bool) -> None:
         """Create the tables of a new index, and prepare for writing or searching."""
@@ -150,15 +146,11 @@ class KnowledgeIndex:
         """Turn database errors into an InputError that names the index."""
         try:
             yield
-        except sqlite3.OperationalError as error:
-            is_locked = "locked" in str(error)
-            why = "is being built by another process" if is_locked else f"cannot be used: {error}"
+        except sqlite3.Error as error:
+            why = f"cannot be used ({error}); take another file, or delete it and build it again"
+            if "locked" in str(error):
+                why = "is being built by another process"
             raise InputError(f"the index {self.location} {why}") from error
-        except sqlite3.DatabaseError as error:
-            raise InputError(
-                f"{self.location} is damaged or not a halldetect index ({error}); "
-                "take another file, or delete this one and build it again"
-            ) from error
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> Any:
         """Run a statement with `?` as placeholder, and return its rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from halldetect.inputs import CleanPair
 from halldetect.knowledge.passages import Knowledge
@@ -17,17 +17,10 @@ PASSAGES_PER_CLAIM = 5
 NOTHING_FOUND = "nothing found: no passage of the knowledge is about this claim"
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieved:
-    """The passages for the claims of a pair."""
-
-    pair: CleanPair  # with the passages as further documents of its source
-    documents: tuple[Document, ...]
-    not_found: frozenset[int]  # the indices of the claims without a passage
-
-
-def retrieve(pair: CleanPair, claims: Sequence[Claim], knowledge: Knowledge) -> Retrieved:
-    """Search passages for the claims of a pair, and add them to its source."""
+def retrieve(
+    pair: CleanPair, claims: Sequence[Claim], knowledge: Knowledge
+) -> tuple[CleanPair, tuple[Document, ...], frozenset[int]]:
+    """Return the pair with passages for its claims, the passages, and the claims without one."""
     found = knowledge.search([claim.read_as or claim.text for claim in claims], PASSAGES_PER_CLAIM)
     passages = list(dict.fromkeys(passage for group in found for passage in group))
     numbers = range(1, len(pair.documents) + 1)
@@ -42,7 +35,7 @@ def retrieve(pair: CleanPair, claims: Sequence[Claim], knowledge: Knowledge) -> 
     not_found = frozenset(
         at for at, (claim, group) in searched if not group and claim.problem is None
     )
-    return Retrieved(source, tuple(map(read_source, texts)), not_found)
+    return source, tuple(map(read_source, texts)), not_found
 
 
 def mark_not_found(

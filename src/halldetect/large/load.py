@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
 
-from halldetect.errors import ConfigurationError, MissingExtra, ModelError
+from halldetect.errors import ModelError
 from halldetect.large.adapter import read_adapter
 from halldetect.large.answer_prompt import Prompt
+from halldetect.large.shape import Shape
 from halldetect.large.verifier import Backend, LargeVerifier
 from halldetect.models.download import Progress, no_progress
 from halldetect.models.gguf import GgufFile
@@ -19,7 +18,7 @@ from halldetect.reading.languages import LANGUAGES
 from halldetect.verification.presets import uses_openvino
 from halldetect.verification.verifiers.onnx import read_object
 
-CONTEXT = 8192
+CONTEXT = 8192  # most tokens of a passage, a claim and the question together
 
 
 def load_large(
@@ -29,7 +28,6 @@ def load_large(
     device: str = "cpu",
     runtime: str | None = None,
     threads: int | None = None,
-    context: int = CONTEXT,
     base_sha256: str | None = None,
     cache: Path | None = None,
     progress: Progress = no_progress,
@@ -42,15 +40,13 @@ def load_large(
         device: "cpu", "cuda" or "mps".
         runtime: "openvino", "onnx" or "torch"; None: see `chosen_runtime`.
         threads: threads on a CPU; one per core if None.
-        context: most tokens of a passage, a claim and the question together.
         base_sha256: digest of the base, if already known.
         cache: folder for the converted model; that of the model store if None.
         progress: called while the base is converted, on first use only.
 
-    Raises ModelError if the base is missing or the adapter belongs to another one,
-    ConfigurationError if device and runtime do not fit together.
+    Raises ModelError if the base is missing or the adapter belongs to another one.
     """
-    chosen = chosen_runtime(device, runtime)
+    chosen = runtime or chosen_runtime(device)
     found = read_adapter(adapter, maps=False)
     model = GgufFile(base)
     digest, adapter_digest = base_sha256 or digest_of(base), digest_of(adapter)
@@ -60,24 +56,18 @@ def load_large(
             f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches the right one"
         )
     # From here on, nothing is checked: the adapter names the digest of its base.
+    prompt, context = Prompt(model), min(CONTEXT, Shape.of(model).context)
     backend: Backend
-    with ThreadPoolExecutor(1) as pool:
-        # The tokenizer takes half a second; the runtimes load on another core meanwhile.
-        prompt = pool.submit(Prompt, model)
-        if chosen == "torch":
-            from halldetect.large.torch_backend import torch_backend
+    if chosen == "torch":
+        from halldetect.large.torch_backend import torch_backend
 
-            maps, answers = read_adapter(adapter), prompt.result().answers
-            backend = torch_backend(model, maps, answers, device=device, threads=threads)
-        else:
-            from halldetect.large.onnx_backend import OnnxBackend
-            from halldetect.large.onnx_convert import ROUNDING, converted
+        backend = torch_backend(model, read_adapter(adapter), prompt.answers, device)
+    else:
+        from halldetect.large.onnx_backend import OnnxBackend
 
-            folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
-            _remove_other_conversions(folder)
-            file = converted(folder / f"onnx-{ROUNDING}", model, adapter, prompt, progress)
-            kept = max(context, 2048)
-            backend = OnnxBackend(file, model, kept_tokens=kept, threads=threads, library=chosen)
+        place = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
+        file = _converted(place, model, adapter, prompt, progress)
+        backend = OnnxBackend(file, model, kept_tokens=context, threads=threads, library=chosen)
     config = adapter.with_name("config.json")
     settings = read_object(config) if config.is_file() else {}
     description = {
@@ -89,28 +79,25 @@ def load_large(
         "calibration": settings.get("calibration"),
         "operating_points": settings.get("operating_points"),
     }
-    return LargeVerifier(backend, prompt.result(), context, found.temperature, description)
+    return LargeVerifier(backend, prompt, context, found.temperature, description)
 
 
-def _remove_other_conversions(folder: Path) -> None:
-    """Remove conversions of other bases and adapters, 1.5 GB each, before a new one is made."""
+def _converted(
+    folder: Path, model: GgufFile, adapter: Path, prompt: Prompt, progress: Progress
+) -> Path:
+    """Return the converted model; remove those of other bases and adapters before a new one."""
+    from halldetect.large.onnx_convert import ROUNDING, converted
+
     # Only then: two installations with a shared cache would delete each other's files.
     if not folder.is_dir():
         digest = "[0-9a-f]" * 12
         for other in folder.parent.glob(f"{digest}-{digest}"):
             shutil.rmtree(other, ignore_errors=True)
+    return converted(folder / f"onnx-{ROUNDING}", model, adapter, prompt.answers, progress)
 
 
-def chosen_runtime(device: str, runtime: str | None = None) -> str:
-    """Return the runtime for a device; raise an error if it is missing or does not fit."""
-    fitting = {"cpu": ("onnx", "openvino", "torch"), "cuda": ("torch",), "mps": ("torch",)}
-    if device not in fitting:
-        raise ConfigurationError(f"unknown device {device!r}; known are {', '.join(fitting)}")
-    faster = device == "cpu" and uses_openvino()
-    chosen = runtime or ("openvino" if faster else fitting[device][0])
-    if chosen not in fitting[device]:
-        known = ", ".join(fitting[device])
-        raise ConfigurationError(f"unknown runtime {chosen!r} for {device}; known are {known}")
-    if chosen == "torch" and find_spec("torch") is None:
-        raise MissingExtra(f"the verifier large on {device}", "hf")
-    return chosen
+def chosen_runtime(device: str) -> str:
+    """Return the fastest runtime for a device."""
+    if device != "cpu":
+        return "torch"
+    return "openvino" if uses_openvino() else "onnx"

@@ -21,12 +21,12 @@ from halldetect.large.onnx_convert import BLOCK, ROUNDING
 from halldetect.large.shape import Shape
 from halldetect.large.verifier import Group, Logits, Tokens
 from halldetect.models.gguf import GgufFile
-from halldetect.verification.verifiers.onnx import physical_cores, runtime, session_options
+from halldetect.verification.devices import physical_cores
+from halldetect.verification.verifiers.onnx import runtime, session_options
 
 # Tokens of a passage per run. The attention scores take heads x these x all tokens so far: 200 MB
 # at 8,192 tokens. Longer runs are not faster.
 _RUN_TOKENS = 512
-_KEPT_PASSAGES = 4
 
 
 # Keys and values of every layer after a passage, by their input.
@@ -113,10 +113,7 @@ class OnnxBackend:
             self._states.move_to_end(passage)
             return self._states[passage]
         # Free memory before the new state needs it.
-        while self._states and (
-            len(self._states) >= _KEPT_PASSAGES
-            or sum(map(len, self._states)) + len(passage) > self._kept_tokens
-        ):
+        while self._states and sum(map(len, [*self._states, passage])) > self._kept_tokens:
             self._states.popitem(last=False)
         state = self._states[passage] = self._read(passage)
         return state

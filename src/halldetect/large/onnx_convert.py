@@ -10,11 +10,9 @@ Outputs  `logits` (1 x 1 x 3) after the last token, `present.N.key`, `present.N.
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,7 +21,6 @@ from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
 from halldetect.large.adapter import Adapter, read_adapter
-from halldetect.large.answer_prompt import Prompt
 from halldetect.large.shape import MAPS, Shape, head_tensor
 from halldetect.models.download import Progress
 from halldetect.models.gguf import GgufFile
@@ -40,7 +37,7 @@ _OWN = "com.microsoft"  # the domain of onnxruntime's own operators
 
 
 def converted(
-    folder: Path, model: GgufFile, adapter: Path, prompt: Future[Prompt], progress: Progress
+    folder: Path, model: GgufFile, adapter: Path, answers: Sequence[int], progress: Progress
 ) -> Path:
     """Return the ONNX file in a folder; create the folder if it is missing or incomplete.
 
@@ -57,18 +54,16 @@ def converted(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"waiting for another process that makes {folder}"
-        with only_process(folder.with_name(f"{folder.name}.lock"), "large", waiting, progress):
+        with only_process(folder.with_name(f"{folder.name}.lock"), waiting, progress):
             if not file.is_file():  # another process may have made it meanwhile
                 what = f"converting the large verifier for onnxruntime, once ({megabytes(size)})"
-                maps, answers = read_adapter(adapter), prompt.result().answers
-                converter = _Converter(model, shape, maps, answers)
+                converter = _Converter(model, shape, read_adapter(adapter), answers)
                 whole = shape.layers
                 _make(folder, converter, lambda at: progress(at * size // whole, size, what))
     except OSError as error:
-        needed = f"large: the conversion needs {megabytes(size)} in {folder.parent}"
-        why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or error
         raise ModelError(
-            f"{needed}, but cannot write there: {why}; set HALLDETECT_HOME to another folder"
+            f"large: cannot write {megabytes(size)} in {folder.parent}: {error.strerror or error}; "
+            "set HALLDETECT_HOME to another folder"
         ) from error
     return file
 

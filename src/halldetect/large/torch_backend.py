@@ -1,15 +1,15 @@
 """The large verifier with torch: many passages and claims at once, as one list of tokens.
 
-A unit is a passage followed by its claims. A claim attends to its passage and itself, and its
-positions continue those of the passage: every claim reads as if it were alone. If the claims of a
-passage do not fit into one unit, several units hold the passage. A step holds units up to a number
-of tokens; nothing is padded.
+A step holds passages, each followed by claims about it, up to a number of tokens; nothing is
+padded. A claim attends to its passage and itself, and its positions continue those of the passage:
+every claim reads as if it were alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -23,33 +23,28 @@ from halldetect.large.verifier import Group, Logits
 from halldetect.models.gguf import GgufFile
 from halldetect.verification.devices import out_of_memory, torch_device, torch_failure
 
-# Tokens of the usual unit at most, and of a step on an NVIDIA GPU; other devices take fewer.
-_UNIT, _CUDA_STEP = 4096, 16384
+# Tokens of a step on an NVIDIA GPU; other devices take fewer.
+_CUDA_STEP, _STEP = 16384, 4096
+# A claim: the indices of its group and in it.
+Place = tuple[int, int]
 
 
 def torch_backend(
-    model: GgufFile,
-    adapter: Adapter,
-    answers: Sequence[int],
-    *,
-    device: str,
-    threads: int | None = None,
+    model: GgufFile, adapter: Adapter, answers: Sequence[int], device: str
 ) -> FlatTorch:
     """Return the backend for a device: float32 on a CPU, bfloat16 on a GPU that has it."""
     torch_device(device)
-    if threads is not None and device == "cpu":
-        torch.set_num_threads(threads)
     old = device == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False)
     dtype = torch.float32 if device == "cpu" or old else torch.bfloat16
     try:
         loaded = TorchModel(model, adapter, answers, device=device, dtype=dtype)
     except RuntimeError as error:
         raise torch_failure("large", error, device) from error
-    return FlatTorch(loaded, step_tokens=_CUDA_STEP if device == "cuda" else _UNIT)
+    return FlatTorch(loaded, _CUDA_STEP if device == "cuda" else _STEP)
 
 
 class FlatTorch:
-    """A backend that computes units in steps of bounded size.
+    """A backend that computes claims in steps of bounded size.
 
     Nothing is kept between calls: on a GPU, reading a passage again is faster than looking up kept
     states. Steps are queued without waiting for their results.
@@ -57,15 +52,9 @@ class FlatTorch:
 
     pairs_at_once = 256  # enough to fill several steps
 
-    def __init__(
-        self, model: TorchModel, *, unit_tokens: int = _UNIT, step_tokens: int = _UNIT
-    ) -> None:
-        """Use a loaded model, with at most `unit_tokens` tokens in the usual unit.
-
-        When memory runs out, `step_tokens` is halved, down to one unit a step.
-        """
+    def __init__(self, model: TorchModel, step_tokens: int) -> None:
+        """Use a loaded model; `step_tokens` is halved when memory runs out."""
         self._model = model
-        self._unit_tokens = unit_tokens
         self._step_tokens = step_tokens
         kind = str(model.dtype).removeprefix("torch.")
         self.runtime = f"torch {torch.__version__} on {model.device} in {kind}"
@@ -73,22 +62,24 @@ class FlatTorch:
     def answer(self, groups: Sequence[Group]) -> list[Logits]:
         """Return the logits of every group; see `Backend`."""
         results = [np.zeros((len(group.claims), 3), np.float32) for group in groups]
-        queued: list[tuple[Step, Tensor]] = []
-        waiting = units(groups, self._unit_tokens)
+        queued: list[tuple[Sequence[Place], Tensor]] = []
+        waiting = [
+            (at, claim) for at, group in enumerate(groups) for claim in range(len(group.claims))
+        ]
         while waiting:
-            taken = fitting(waiting, self._step_tokens)
-            step = step_of(groups, waiting[:taken])
+            taken = waiting[: fitting(groups, waiting, self._step_tokens)]
+            step = step_of(groups, taken)
             try:
-                queued.append((step, self._logits(step)))
+                queued.append((taken, self._logits(step)))
             except RuntimeError as error:
-                if taken == 1 or not out_of_memory(error):
+                if len(taken) == 1 or not out_of_memory(error):
                     raise torch_failure("large", error, self._model.device) from error
                 self._step_tokens = len(step.tokens) // 2
                 torch.cuda.empty_cache()
                 continue
-            waiting = waiting[taken:]
-        for step, logits in queued:
-            for (group, claim), answer in zip(step.claims, logits.cpu().numpy(), strict=True):
+            waiting = waiting[len(taken) :]
+        for places, logits in queued:
+            for (group, claim), answer in zip(places, logits.cpu().numpy(), strict=True):
                 results[group][claim] = answer
         return results
 
@@ -106,73 +97,49 @@ class FlatTorch:
         return model.logits(states[moved(step.last_tokens)])
 
 
-class Unit(NamedTuple):
-    """A passage with its claims from `first` to before `last`, and the tokens of them all."""
-
-    group: int
-    first: int
-    last: int
-    size: int
-
-
 class Step(NamedTuple):
-    """Units as arrays.
+    """Passages and claims as arrays: `spans` are those of `Spans`.
 
-    `spans` are the arrays of `Spans`, `last_tokens` the places of the last tokens of the claims,
-    `claims` their groups and numbers.
+    `last_tokens` has the place of the last token of every claim.
     """
 
     tokens: NDArray[np.int64]
     positions: NDArray[np.int64]
     spans: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
     last_tokens: NDArray[np.int64]
-    claims: tuple[tuple[int, int], ...]
 
 
-def units(groups: Sequence[Group], most: int) -> list[Unit]:
-    """Put every claim into a unit of at most `most` tokens, or alone; return them in order."""
-    found: list[Unit] = []
-    for number, group in enumerate(groups):
-        first, size = 0, len(group.passage)
-        for at, claim in enumerate(group.claims):
-            if at > first and size + len(claim) > most:
-                found.append(Unit(number, first, at, size))
-                first, size = at, len(group.passage)
-            size += len(claim)
-        if group.claims:
-            found.append(Unit(number, first, len(group.claims), size))
-    return found
+def fitting(groups: Sequence[Group], claims: Sequence[Place], most: int) -> int:
+    """Return how many of the first claims fit into a step with their passages; at least one."""
+    size, read = 0, -1
+    for count, (at, claim) in enumerate(claims):
+        size += len(groups[at].claims[claim]) + (len(groups[at].passage) if at != read else 0)
+        read = at
+        if size > most and count:
+            return count
+    return len(claims)
 
 
-def fitting(waiting: Sequence[Unit], tokens: int) -> int:
-    """Return the number of the first units that fit into a step, at least one."""
-    total = np.cumsum([unit.size for unit in waiting])
-    return max(1, int(np.searchsorted(total, tokens, "right")))
-
-
-def step_of(groups: Sequence[Group], chosen: Sequence[Unit]) -> Step:
-    """Return the arrays of some units."""
-    texts, positions, keys, queried, seen = [], [], [], [], []
-    last_tokens, claims = [], []
+def step_of(groups: Sequence[Group], claims: Sequence[Place]) -> Step:
+    """Return the arrays of some claims and their passages."""
+    texts, positions, keys, last_tokens = [], [], [], []
     at = 0
-    for unit in chosen:
-        group, passage = groups[unit.group], np.arange(at, at + len(groups[unit.group].passage))
-        for place, tokens in enumerate((group.passage, *group.claims[unit.first : unit.last])):
+    for number, places in groupby(claims, itemgetter(0)):
+        group = groups[number]
+        passage = np.arange(at, at + len(group.passage))
+        for tokens in (group.passage, *(group.claims[claim] for _, claim in places)):
             own = np.arange(at, at + len(tokens))
-            visible = np.concatenate([passage, own]) if place else own
+            visible = np.union1d(passage, own)
             at += len(tokens)
             texts.append(tokens)
-            positions.append(np.arange(len(visible) - len(tokens), len(visible)))
             keys.append(visible)
-            queried.append(len(tokens))
-            seen.append(len(visible))
-            if place:
+            positions.append(np.arange(len(visible) - len(tokens), len(visible)))
+            if tokens is not group.passage:
                 last_tokens.append(at - 1)
-                claims.append((unit.group, unit.first + place - 1))
+    queries, seen = (np.array([*map(len, runs)]) for runs in (texts, keys))
     return Step(
         np.fromiter(chain.from_iterable(texts), np.int64, at),
         np.concatenate(positions),
-        (np.concatenate(keys), np.array(queried), np.array(seen)),
-        np.array(last_tokens, np.int64),
-        tuple(claims),
+        (np.concatenate(keys), queries, seen),
+        np.array(last_tokens),
     )

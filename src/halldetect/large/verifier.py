@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.errors import InputError, ModelError
+from halldetect.errors import ModelError
 from halldetect.large.answer_prompt import Prompt
 from halldetect.report import Probabilities
 
@@ -86,11 +86,8 @@ class LargeVerifier:
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
         """Return the probabilities of each (passage, claim), in the order given.
 
-        Raises InputError for an empty passage or claim, ModelError for a pair that is longer
-        than the context or if the computation fails.
+        Raises ModelError for a pair that is longer than the context or if the computation fails.
         """
-        if any(not passage.strip() or not claim.strip() for passage, claim in pairs):
-            raise InputError("the large verifier cannot judge an empty passage or claim")
         # A repeated pair is judged once.
         found: dict[str, list[str]] = {}
         for passage, claim in dict.fromkeys(pairs):

@@ -95,10 +95,8 @@ _ENTRIES = (
         revision="d731033f3dc4018261fd39896e50984d398b4ac5",
     ),
 )
-
-
 # The name of a verifier means the model that it is built on.
-_BUILT_ON = {"large": "qwen2.5-coder-1.5b"}
+BUILT_ON = {"large": "qwen2.5-coder-1.5b"}
 
 
 def entries() -> tuple[ModelEntry, ...]:
@@ -106,18 +104,10 @@ def entries() -> tuple[ModelEntry, ...]:
     return _ENTRIES
 
 
-def is_known(name: str) -> bool:
-    """Return True if a model, or a verifier built on one, has that name."""
-    return _full_name(name) in {entry.name for entry in _ENTRIES}
-
-
 def find(name: str) -> ModelEntry:
     """Return the model of that name; raise ModelError with the nearest name."""
     found = {entry.name: entry for entry in _ENTRIES}
-    if _full_name(name) not in found:
+    wanted = BUILT_ON.get(name.lower(), name.lower())
+    if wanted not in found:
         raise ModelError(f"unknown model {name!r}; {name_advice(name, list(found))}")
-    return found[_full_name(name)]
-
-
-def _full_name(name: str) -> str:
-    return _BUILT_ON.get(name.lower(), name.lower())
+    return found[wanted]

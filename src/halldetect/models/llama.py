@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import Any
 
 from halldetect.errors import MissingExtra, ModelError, one_line
 from halldetect.models.catalogue import find
-from halldetect.models.download import Progress
+from halldetect.models.download import Progress, no_progress
 from halldetect.models.integrity import digest_of
-from halldetect.models.store import is_cached, megabytes, offline, path, pull
+from halldetect.models.store import path, pull
+from halldetect.verification.devices import physical_cores
 
 # Models of this size gain nothing from more threads.
 _MAX_THREADS = 8
@@ -43,38 +43,38 @@ def is_stored(model: str | Path) -> bool:
     return True
 
 
-def fetch_if_stored(
-    model: str, notice: Callable[[str], None], progress: Progress | None = None
-) -> None:
+def fetch_if_stored(model: str, progress: Progress = no_progress) -> None:
     """Download a model of the store unless it is in the cache; do nothing for a path."""
-    if not is_stored(model) or is_cached(model):
-        return
-    if not offline():
-        size = megabytes(find(model).bytes)
-        notice(f"fetching {model} ({size}, once); HALLDETECT_OFFLINE=1 forbids this")
-    pull(model, progress)
+    if is_stored(model):
+        pull(model, progress)
 
 
-def start(path: Path, threads: int, seed: int, context: int) -> Any:
+def start(path: Path, threads: int | None, seed: int, context: int) -> Any:
     """Start a server for one text at a time; `context` is the most tokens read and written."""
-    xllamacpp = _load_library()
-    params = xllamacpp.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx = context
-    params.n_parallel = 1
-    params.cpuparams.n_threads = threads
-    params.cpuparams_batch.n_threads = threads
-    params.sampling.seed = seed
-    params.verbosity = -1
-    params.warmup = False
-    params.fit_params = False
-    params.cache_ram_mib = 0
-    params.use_jinja = True
-    # The library also listens on a loopback port; this key blocks other users.
-    params.api_keys = [secrets.token_urlsafe(32)]
-    params.endpoint_slots = False
-    params.cors_origins = ""
+    require_library()
+    # Waiting OpenMP threads spin, which makes two threads slower than one beside other programs.
+    # The runtime reads these variables once, on import.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    os.environ.setdefault("KMP_BLOCKTIME", "1")
     try:
+        import xllamacpp
+
+        params = xllamacpp.CommonParams()
+        params.model.path = str(path)
+        params.n_ctx = context
+        params.n_parallel = 1
+        threads = threads or min(physical_cores(), _MAX_THREADS)
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+        params.sampling.seed = seed
+        params.verbosity = -1
+        params.warmup = False
+        params.fit_params = False
+        params.cache_ram_mib = 0
+        params.use_jinja = True
+        # The library also listens on a loopback port; this key blocks other users.
+        params.api_keys = [secrets.token_urlsafe(32)]
+        params.endpoint_slots = False
+        params.cors_origins = ""
         return xllamacpp.Server(params)
     except Exception as error:  # the binding raises RuntimeError and others
         raise ModelError(f"llama.cpp cannot load {path}: {one_line(error)}") from error
@@ -84,25 +84,3 @@ def require_library() -> None:
     """Raise MissingExtra if llama.cpp is not installed."""
     if find_spec("xllamacpp") is None:
         raise MissingExtra("a GGUF model", "llm")
-
-
-def _load_library() -> Any:
-    require_library()
-    # Waiting OpenMP threads spin, which makes two threads slower than one beside other programs.
-    # The runtime reads these variables once, on import.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    os.environ.setdefault("KMP_BLOCKTIME", "1")
-    try:
-        import xllamacpp
-    except ImportError as error:
-        raise ModelError(
-            f"llama.cpp cannot be loaded ({one_line(error)}); install xllamacpp again, "
-            "or use the extractor `sentences`"
-        ) from error
-    return xllamacpp
-
-
-def default_threads() -> int:
-    """Return the number of cores, at most eight."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return min((len(affinity(0)) if affinity else os.cpu_count()) or 1, _MAX_THREADS)

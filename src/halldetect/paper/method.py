@@ -39,11 +39,11 @@ def check(
     def failed(problem: str) -> Report:
         return conclude(replace(item, problem=problem), config, threshold, models)
 
-    texts = read_texts(item.pair)
+    documents, response = read_texts(item.pair)
     seconds: dict[str, float] = {}
     started = perf_counter()
     try:
-        extracted, draft = extract_claims(texts.response, models.extractor)
+        extracted, draft = extract_claims(response, models.extractor)
     except Exception as error:
         return failed(f"{NOT_EXTRACTED}: {described(error)}")
     seconds["extract"] = perf_counter() - started
@@ -55,7 +55,7 @@ def check(
     try:
         judged = judge_claims(
             extracted,
-            source_windows(texts.documents),
+            source_windows(documents),
             models.verifier,
             None if progress is None else partial(progress, "verify"),
         )

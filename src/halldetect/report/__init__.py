@@ -43,9 +43,7 @@ class ErrorKind(StrEnum):
 
     NUMBER = "number"
     DATE = "date"
-    UNIT = "unit"
     NAME = "name"
-    ROLE = "role swapped"
     NEGATION = "negation"
     INVENTED = "invented detail"
     QUOTATION = "quotation"
@@ -222,7 +220,6 @@ class Cost:
     extractor_tokens_in: int = 0
     extractor_tokens_out: int = 0
     pairs_judged: int = 0
-    pairs_skipped: int = 0
     verifier_tokens: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 

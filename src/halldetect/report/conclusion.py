@@ -111,19 +111,17 @@ def quoting(
 
 def _cost(found: Findings, draft: Draft) -> Cost:
     answers = found.answers
-    pairs = [
+    pairs = {  # identical ones are judged once
         (window.text, statement)
         for statement, judged in answers
         for window in judged.windows
         if judged.tokens  # a copy of the source is not judged
-    ]
-    judged = len(set(pairs))  # identical pairs are judged once
+    }
     return Cost(
         generative_passes=draft.generative_passes,
         extractor_tokens_in=draft.tokens_in,
         extractor_tokens_out=draft.tokens_out,
-        pairs_judged=judged,
-        pairs_skipped=len(pairs) - judged + sum(item.skipped for _, item in answers),
+        pairs_judged=len(pairs),
         verifier_tokens=sum(item.tokens for _, item in answers),
         seconds={phase: round(spent, 4) for phase, spent in found.seconds.items()},
     )

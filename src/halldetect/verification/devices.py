@@ -1,12 +1,13 @@
-"""Devices of PyTorch, and their out-of-memory errors."""
+"""The cores of a processor, devices of PyTorch, and their out-of-memory errors."""
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from halldetect.errors import ModelError, one_line
+from halldetect.errors import MissingExtra, ModelError, one_line
 from halldetect.protocols import Verifier
 
 # Of drivers of NVIDIA, its boards, WSL and AMD. Without one, the slow import of torch is left out.
@@ -14,15 +15,18 @@ _GPU_FILES = ("/dev/nvidiactl", "/dev/nvmap", "/dev/dxg", "/dev/kfd")
 
 
 def torch_device(wanted: str) -> str:
-    """Return a device; "auto" is CUDA or the CPU. Raises ModelError if torch does not find it."""
-    no_gpu = sys.platform == "linux" and not any(Path(file).exists() for file in _GPU_FILES)
-    if wanted == "cpu" or (wanted == "auto" and no_gpu):
-        return "cpu"
-    found = {"cuda": False, "mps": False}
-    if find_spec("torch") is not None:
-        import torch
+    """Return a device; "auto" is CUDA or the CPU.
 
-        found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    Raises MissingExtra if PyTorch is not installed, ModelError if it does not find the device.
+    """
+    no_gpu = sys.platform == "linux" and not any(Path(file).exists() for file in _GPU_FILES)
+    if wanted == "cpu" or (wanted == "auto" and (no_gpu or find_spec("torch") is None)):
+        return "cpu"
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra(f"the device {wanted}", "hf") from error
+    found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if wanted == "auto":
         return "cuda" if found["cuda"] else "cpu"
     if not found.get(wanted):
@@ -48,3 +52,18 @@ def torch_failure(name: str, error: RuntimeError, device: str) -> ModelError:
     if out_of_memory(error):
         why = f"not enough memory on {device}, even for one pair; use --device cpu or free some"
     return ModelError(f"{name}: {why}")
+
+
+def physical_cores(topology: Path = Path("/sys/devices/system/cpu")) -> int:
+    """Return the number of usable cores; hardware threads of a core count once."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    allowed = os.sched_getaffinity(0)
+    try:
+        siblings = {
+            (topology / f"cpu{number}" / "topology" / "thread_siblings_list").read_text()
+            for number in allowed
+        }
+    except OSError:
+        return len(allowed)
+    return len(siblings)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
-from halldetect.verification.windows import FittedTask, Kind, Task, Window
+from halldetect.verification.windows import FittedTask, Task, Window
 
 # The answer for a statement that the source makes word for word.
 COPIED = Probabilities(1.0, 0.0, None)
@@ -34,7 +34,6 @@ class Judgement:
     windows: tuple[Window, ...] = ()
     probabilities: tuple[Probabilities, ...] = ()
     tokens: int = 0  # read for the statement
-    skipped: int = 0  # windows that were not judged
     reason: str | None = None  # of an empty result
 
 
@@ -78,11 +77,10 @@ class _Statement:
         self._enough = enough
         self._answers: list[Probabilities] = []
         self.windows: Sequence[Window] = ()
-        self._skipped = 0
         if self._reason is None:
             copy = fitted.copy(at)
             if copy is None:
-                self.windows, self._skipped = fitted.plan(at)
+                self.windows = fitted.plan(at)
             else:  # its only window has its answer already
                 self.windows, self._answers = [copy], [COPIED]
         self.done = not self.windows
@@ -114,7 +112,6 @@ class _Statement:
             tuple(self._answers),
             # A copy was not read by the verifier.
             tokens=sum(window.tokens + self.size for window in judged if window.tokens),
-            skipped=self._skipped + len(self.waiting),
         )
 
 
@@ -124,7 +121,8 @@ def verify(
     enough: Enough | None = None,
     progress: Advance | None = None,
     settled: Callable[[int, int, Judgement], None] | None = None,
-    kind: Kind | None = None,
+    *,
+    short: bool = False,
 ) -> list[list[Judgement]]:
     """Judge the statements of each task.
 
@@ -134,12 +132,10 @@ def verify(
         enough: Tells when a statement needs no more windows; None: judge all of them.
         progress: Receives the tokens judged and the expected total; the ratio never falls.
         settled: Receives task, statement and outcome once a statement needs no more windows.
-        kind: The windows to judge; by default those that the verifier prefers.
+        short: Judge short windows only, also by a verifier that prefers whole sources.
     """
-    if kind is None:
-        kind = Kind.WHOLE if getattr(verifier, "reads_whole_sources", False) else Kind.ANY
-    whole = kind is Kind.WHOLE
-    fitted = [FittedTask(verifier, task, kind) for task in tasks]
+    whole = getattr(verifier, "reads_whole_sources", False) and not short
+    fitted = [FittedTask(verifier, task, whole=whole, short=short) for task in tasks]
     statements = [
         [_Statement(item, at, None if whole else enough) for at in range(len(item.sizes))]
         for item in fitted

@@ -40,7 +40,7 @@ def verifier_table() -> tuple[tuple[str, str], ...]:
         (CASCADE, "base, then large for responses that it is unsure of; needs what large needs"),
         (PAPER, "DeBERTa-v3-large trained on NLI, three-way; needs the extra hf"),
         ("hf:NAME", "an NLI model on the hub; needs the extra hf"),
-        ("FOLDER", "a folder with an ONNX or a transformers model"),
+        ("FOLDER", "a folder with model.onnx or a transformers model, or an .onnx file"),
     )
 
 

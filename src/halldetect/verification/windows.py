@@ -9,9 +9,9 @@ numbers lose nothing measurable against judging many more windows
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex
 from halldetect.reading.references import begins_with_pronoun
+from halldetect.reading.sentences import trimmed
 from halldetect.verification.copies import Copies
 
 # Sentences to add before a run that begins with a pronoun.
@@ -109,14 +110,10 @@ def cut_pages(counted: CountedDocument, room: int, *, overlap: bool = False) -> 
         units += [span] if count <= room else _cut_sentence(counted, span, room)
     sizes = counted.count(units)
     fewest = len(_run_starts(sizes, room))
-    low, high = max(sizes, default=1), max(room, max(sizes, default=1))
-    while low < high:
-        middle = (low + high) // 2
-        if len(_run_starts(sizes, middle)) <= fewest:
-            high = middle
-        else:
-            low = middle + 1
-    bounds = [*_run_starts(sizes, low), len(units)]
+    largest = max(sizes, default=1)
+    rooms = range(largest, max(room, largest))
+    even = bisect_left(rooms, True, key=lambda less: len(_run_starts(sizes, less)) <= fewest)
+    bounds = [*_run_starts(sizes, largest + even), len(units)]
     runs = [units[start:end] for start, end in pairwise(bounds)]
     return [page for run in runs for page in _halved(counted, run, room)]
 
@@ -158,16 +155,13 @@ def _cut_sentence(counted: CountedDocument, sentence: Span, room: int) -> list[S
     """Halve a sentence at the space nearest its middle until every part fits."""
     if counted.count([sentence])[0] <= room or len(sentence) < 2:
         return [sentence]
-    text = counted.document.text
-    middle = (sentence.start + sentence.end) // 2
+    text, middle = counted.document.text, (sentence.start + sentence.end) // 2
     before = text.rfind(" ", sentence.start + 1, middle)
     after = text.find(" ", middle, sentence.end - 1)
     spaces = [at for at in (before, after) if at > 0]
-    cut = min(spaces, key=lambda at: abs(at - middle)) if spaces else middle
-    left, right = Span(sentence.start, cut), Span(cut, sentence.end)
-    while right.start < right.end - 1 and text[right.start].isspace():
-        right = Span(right.start + 1, right.end)
-    return [part for half in (left, right) for part in _cut_sentence(counted, half, room)]
+    cut = min(spaces, key=lambda at: abs(at - middle), default=middle)
+    halves = (Span(sentence.start, cut), trimmed(text, cut, sentence.end))
+    return [part for half in halves if half for part in _cut_sentence(counted, half, room)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,24 +173,15 @@ class Task:
     names: tuple[str, ...] = ()
 
 
-class Kind(Enum):
-    """The windows that statements are judged against.
+class FittedTask:
+    """A task with its windows fitted to the verifier's limit beside each statement.
 
-    ANY: short windows and pages; WHOLE: all pages, for a verifier that reads a page once for all
-    statements; SHORT: short windows only.
+    With `whole`, a statement meets all pages instead of the best ones; with `short`, no page.
     """
 
-    ANY = auto()
-    WHOLE = auto()
-    SHORT = auto()
-
-
-class FittedTask:
-    """A task with its windows fitted to the verifier's limit beside each statement."""
-
-    def __init__(self, verifier: Verifier, task: Task, kind: Kind) -> None:
+    def __init__(self, verifier: Verifier, task: Task, *, whole: bool, short: bool) -> None:
         self.task = task
-        self.kind = kind
+        self._whole, self._short_only = whole, short
         self._verifier = verifier
         self._longest = int(verifier.max_tokens * STATEMENT_SHARE)
         self.sizes = verifier.count_tokens(task.statements)
@@ -238,30 +223,28 @@ class FittedTask:
             for span, count in zip(parts, source.count(parts), strict=True)
         ]
 
-    def plan(self, at: int) -> tuple[list[Window], int]:
-        """Return the windows of a statement, and the number of skipped pages."""
+    def plan(self, at: int) -> list[Window]:
+        """Return the windows of a statement."""
         steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
         room = self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
-        pages = [] if self.kind is Kind.SHORT else self._all_pages(room)
-        if self.kind is Kind.WHOLE:
-            return pages, 0
-        kept = self._ranked(at, pages, 0.0)[:PAGES]
-        chosen = {window.places: window for window in kept}
+        pages = [] if self._short_only else self._all_pages(room)
+        if self._whole:
+            return pages
+        chosen = {window.places: window for window in self._ranked(at, pages, 0.0)[:PAGES]}
         short: dict[tuple[tuple[int, Span], ...], Window] = {}
         for windows in self._short:
             fitting = [window for window in windows if window.tokens <= room]
             for window in self._ranked(at, fitting, LENGTH_EXPONENT)[:1]:
                 short.setdefault(window.places, window)
         # A page with the same span as a short window counts as a page.
-        return [*(short | chosen).values(), *self._joined(at, room)], len(pages) - len(kept)
+        return [*(short | chosen).values(), *self._joined(at, room)]
 
     def _all_pages(self, room: int) -> list[Window]:
         """Return the pages of the source, cut once for each room."""
         if room not in self._pages:
-            whole = self.kind is Kind.WHOLE
-            spans = [cut_pages(source, room, overlap=whole) for source in self._sources]
+            spans = [cut_pages(source, room, overlap=self._whole) for source in self._sources]
             pages = self._windows(spans, page=True)
-            joined = whole and len(self.task.documents) > 1
+            joined = self._whole and len(self.task.documents) > 1
             self._pages[room] = self._joined_pages(pages, room) if joined else pages
         return self._pages[room]
 

@@ -42,18 +42,18 @@ class HallDetect:
             "verifier": detector.verifier.description,
         }
         if detector.configuration.paper:
-            return {**described, "extractor": detector.extractor.description}
+            return {**described, "extractor": detector.models.description()["extractor"]}
         return {
             **described,
-            "calibration": asdict(detector.calibration),
-            "threshold": detector.threshold,
+            "calibration": asdict(detector.models.calibration),
+            "threshold": detector.models.threshold,
         }
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
         """Check all rows together."""
         pairs = list(map(pair_of, rows))
         if self.detector.configuration.paper:
-            extractor = self.detector.extractor
+            extractor = self.detector.models.extractor
             if isinstance(extractor, LlmExtractor):
                 extractor.prepare(pairs)
         return [_scored(report) for report in self.detector.check_many(pairs)]
@@ -89,7 +89,7 @@ class LlmExtractor:
 
     def prepare(self, pairs: Sequence[Pair]) -> None:
         """Ask about the responses of many pairs in one batch, for later calls of `draft`."""
-        responses = [read_texts(clean_pair(pair)).response for pair in pairs]
+        responses = [read_texts(clean_pair(pair))[1] for pair in pairs]
         blocks = ((one.text, claim_limit(len(sentences(one.text)))) for one in responses)
         wanted = [key for key in dict.fromkeys(blocks) if self._is_new(*key)]
         self._known.update(zip(wanted, self._asked(wanted), strict=True))

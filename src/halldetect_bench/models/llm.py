@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from halldetect.errors import CheckError, ModelError, one_line
 from halldetect.models.gguf import control_tokens
-from halldetect.models.llama import LlamaFile, default_threads, start
+from halldetect.models.llama import LlamaFile, start
 from halldetect.paper import prompt
 
 CONTEXT = 8192
@@ -77,7 +77,7 @@ class LlamaLlm:
         self._file = LlamaFile(model)
         self._context = context
         self._special = prompt.special_pattern(control_tokens(self._file.path))
-        self._server = start(self._file.path, threads or default_threads(), 0, context)
+        self._server = start(self._file.path, threads, 0, context)
 
     @property
     def description(self) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from halldetect import models
 from halldetect.errors import ModelError
+from halldetect.models import integrity
 from halldetect_bench.models import llm
 from halldetect_bench.models.llm import LlamaLlm, Question, Reply, TooLong
 from tests.support.tiny_models import gguf_bytes
@@ -60,4 +60,4 @@ def test_llama_is_asked_and_read(gguf: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ModelError, match=r"llama\.cpp failed: no memory"):
         model.ask_many([Question(turns, 8)])
     assert model.description["name"] == f"gguf:{gguf.resolve()}"
-    assert model.description["digest"] == f"sha256:{models.digest_of(gguf)}"
+    assert model.description["digest"] == f"sha256:{integrity.digest_of(gguf)}"

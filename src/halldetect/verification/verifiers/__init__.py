@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
-from halldetect.models.download import Progress
+from halldetect.models.download import Progress, no_progress
 from halldetect.models.integrity import WEIGHTS, require_shipped
 from halldetect.protocols import Verifier
 from halldetect.verification.devices import torch_device
@@ -33,8 +32,7 @@ def load_verifier(
     *,
     threads: int | None = None,
     device: str = "auto",
-    notice: Callable[[str], None] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = no_progress,
 ) -> Verifier:
     """Load the verifier of a name, once per process.
 
@@ -42,8 +40,7 @@ def load_verifier(
         name: a name of `presets.verifier_table`; None: "base". Names win over folders.
         threads: None for one per core.
         device: "auto", "cpu", "cuda" or "mps", for `large` and transformers models.
-        notice: receives a line if loading takes long: `large` is converted on first use.
-        progress: receives the bytes converted and the total.
+        progress: receives the bytes converted: `large` is converted on first use.
     """
     name = DEFAULT if name is None else name
     check_verifier_name(name)
@@ -52,17 +49,11 @@ def load_verifier(
             f"{CASCADE} stands for two verifiers and cannot be loaded as one; name {LARGE}"
         )
 
-    def advance(done: int, total: int | None, line: str) -> None:
-        if done == 0 and notice is not None:
-            notice(line)
-        if total and progress is not None:
-            progress(done, total)
-
     named = name in (DEFAULT, LARGE, PAPER) or name.startswith(HUB)
     key = (name if named else str(Path(name).expanduser().resolve()), threads, device)
     with _locks.setdefault(key, Lock()):  # two models may be loaded at the same time
         if key not in _loaded:
-            _loaded[key] = _load(name, named, threads, device, advance)
+            _loaded[key] = _load(name, named, threads, device, progress)
         return _loaded[key]
 
 
@@ -70,14 +61,14 @@ def _load(name: str, named: bool, threads: int | None, device: str, progress: Pr
     if name == LARGE:
         return _load_large(threads, device, progress)
     folder = WEIGHTS / name if name == DEFAULT else Path(name).expanduser()
-    has_onnx = folder.suffix == ".onnx" or any(folder.glob("*.onnx"))
+    has_onnx = folder.suffix == ".onnx" or (folder / "model.onnx").is_file()
     if name == DEFAULT or (has_onnx and not named):
         from halldetect.verification.verifiers.onnx import OnnxVerifier
 
         digests = require_shipped(name, WEIGHTS) if named else None
         return OnnxVerifier(folder, name=name if named else None, threads=threads, digests=digests)
     if not named and not (folder / "config.json").is_file():
-        raise ConfigurationError(f"{name} has neither an .onnx file nor a transformers model")
+        raise ConfigurationError(f"{name} has neither a model.onnx nor a transformers model")
     from halldetect.verification.verifiers.transformers import TransformersVerifier
 
     if name == PAPER:
@@ -89,22 +80,22 @@ def _load(name: str, named: bool, threads: int | None, device: str, progress: Pr
 
 
 def _load_large(threads: int | None, device: str, progress: Progress) -> Verifier:
-    from halldetect import models
     from halldetect.large.load import load_large
+    from halldetect.models import catalogue, store
 
     if not all(map(find_spec, ("onnx", "safetensors", "tokenizers"))):
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
-    base = models.find(LARGE_BASE)
-    if not models.location(base).is_file():  # an existing file may still be corrupt
+    base = catalogue.find(LARGE_BASE)
+    if not store.location(base).is_file():  # an existing file may still be corrupt
         raise ModelError(
             f"the verifier {LARGE} needs a language model that is not on this machine; "
             f"run: halldetect models pull {LARGE}, or add --fallback {DEFAULT}"
         )
     require_shipped(LARGE, WEIGHTS)
     return load_large(
-        models.path(LARGE_BASE),
+        store.path(LARGE_BASE),
         WEIGHTS / LARGE / "adapter.lora8",
-        device=torch_device("auto") if device == "auto" else device,
+        device=torch_device(device),
         threads=threads,
         base_sha256=base.sha256,
         progress=progress,

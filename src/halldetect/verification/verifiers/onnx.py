@@ -39,12 +39,12 @@ from numpy.typing import NDArray
 from halldetect.errors import ModelError, one_line
 from halldetect.models.integrity import file_digests, joint_digest
 from halldetect.report import Probabilities
+from halldetect.verification.devices import physical_cores
 from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-_TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 # A second session, for parallel runs, takes memory and half a second: it is created after this
 # number of pairs in large calls, not for a single check.
 _PAIRS_BEFORE_SECOND_SESSION = 128
@@ -65,12 +65,12 @@ class OnnxVerifier(Classifier):
         threads: int | None = None,
         digests: dict[str, str] | None = None,
     ) -> None:
-        """Load a model from its folder, or its file if the folder has several.
+        """Load `model.onnx` of a folder, or a model file.
 
         `digests` are those of all files in the folder, if already known.
         """
         self._digests = digests
-        self._file = _model_file(path)
+        self._file = path if path.is_file() else path / "model.onnx"
         folder = self._file.parent
         self._threads = threads or physical_cores()
         self._config = read_object(folder / "config.json")
@@ -85,7 +85,10 @@ class OnnxVerifier(Classifier):
         self._session = _session(self._file, self._threads if self._many_threads_per_pair else 1)
         self._one_thread_session: Any = None  # for parallel runs of a packed model
         self._pairs_in_large_calls = 0
-        self._inputs = _inputs(self._session, self._file)
+        self._inputs = {
+            item.name: np.int32 if "int32" in item.type else np.int64
+            for item in self._session.get_inputs()
+        }
         outputs = [item.name for item in self._session.get_outputs()]
         self._output = "logits" if "logits" in outputs else outputs[0]
 
@@ -146,19 +149,7 @@ class OnnxVerifier(Classifier):
             logits: NDArray[Any] = session.run([self._output], feeds)[0]
         except Exception as error:  # the runtime's errors share no base class
             raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
-        if logits.ndim != 2 or len(logits) != 1:
-            raise ModelError(f"{self._name}: {self._file.name} is not a sequence classifier")
         return self._labels.read(logits[0], self._name)
-
-
-def _model_file(path: Path) -> Path:
-    files = [path] if path.is_file() else sorted(path.glob("*.onnx"))
-    if path / "model.onnx" in files:
-        return path / "model.onnx"
-    if len(files) != 1:
-        names = ", ".join(file.name for file in files) or "none"
-        raise ModelError(f"{path} should hold one .onnx file, found {names}: pass the path of one")
-    return files[0]
 
 
 def read_object(file: Path) -> dict[str, Any]:
@@ -241,38 +232,3 @@ def weights(
         wide >>= 8
         result[at] = wide
     return flat
-
-
-def _inputs(session: Any, file: Path) -> dict[str, Any]:
-    """Return the type of each input; raise ModelError unless it accepts pairs of any length."""
-    types = {}
-    for item in session.get_inputs():
-        if item.name not in _INPUTS or item.type not in _TYPES:
-            raise ModelError(
-                f"{file} has the input {item.name} ({item.type}), which no NLI model needs"
-            )
-        match item.shape:
-            case [1 | str() | None, str() | None]:
-                types[item.name] = _TYPES[item.type]
-            case shape:
-                raise ModelError(
-                    f"{file} takes {item.name} only in the shape {shape}: export it again"
-                )
-    if "input_ids" not in types:
-        raise ModelError(f"{file} has no input called input_ids")
-    return types
-
-
-def physical_cores(topology: Path = Path("/sys/devices/system/cpu")) -> int:
-    """Return the number of usable cores; hardware threads of a core count once."""
-    if not hasattr(os, "sched_getaffinity"):
-        return os.cpu_count() or 1
-    allowed = os.sched_getaffinity(0)
-    try:
-        siblings = {
-            (topology / f"cpu{number}" / "topology" / "thread_siblings_list").read_text()
-            for number in allowed
-        }
-    except OSError:
-        return len(allowed)
-    return len(siblings)

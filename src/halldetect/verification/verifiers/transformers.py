@@ -31,6 +31,8 @@ from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 
 # Rows times length of every run on a GPU. When memory runs out it is halved, down to one pair.
 GPU_TOKENS = 4096
+# Lengths on a GPU are multiples of this: few lengths fill their runs with few copies.
+LENGTH_STEP = 64
 
 
 class TransformersVerifier(Classifier):
@@ -168,20 +170,12 @@ def runs(
         return
     groups: dict[int, list[int]] = {}
     for index in longest_first:
-        groups.setdefault(padded_length(len(encoded[index])), []).append(index)
+        padded = -(-len(encoded[index]) // LENGTH_STEP) * LENGTH_STEP
+        groups.setdefault(padded, []).append(index)
     for length, indices in groups.items():
         rows = max(1, tokens // length)
         for start in range(0, len(indices), rows):
             yield indices[start : start + rows], length, rows
-
-
-def padded_length(length: int) -> int:
-    """Return the next multiple of 32, and of a quarter of the power of two below it from 256 on.
-
-    Few lengths fill their runs with few copies.
-    """
-    step = max(32, 1 << max(0, (length - 1).bit_length() - 3))
-    return -(-length // step) * step
 
 
 def _load(kind: Any, model: str, revision: str, **options: Any) -> Any:
