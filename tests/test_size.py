@@ -14,7 +14,7 @@ from tests.support.shape import files, functions, lines, sizes
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect": (23670, 20000),
-    "core": (11770, 10000),
+    "core": (11775, 10000),
     "halldetect_serve": (4470, 4500),
     "halldetect_serve JavaScript": (1510, 1600),
     "halldetect_bench": (5845, 8500),
@@ -27,7 +27,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.explanation": (460, None),
     "halldetect.integrations": (1150, None),
     "halldetect.knowledge": (710, None),
-    "halldetect.large": (1165, None),
+    "halldetect.large": (1170, None),
     "halldetect.models": (820, None),
     "halldetect.reading": (4400, None),
     "halldetect.render": (1435, None),
