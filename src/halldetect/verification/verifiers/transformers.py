@@ -5,7 +5,8 @@ The shape of each run depends on one pair alone, never on the others of the call
 - On a processor a run holds one pair, unpadded.
 - Single pairs would waste a GPU. A pair is padded to the next of a few lengths. A run always
   holds the number of rows of that length that fits a fixed number of tokens; copies fill empty
-  rows. The same shape means the same kernels, and rows do not mix.
+  rows. The same shape means the same kernels, and rows do not mix. The kernels of each shape are
+  recorded once and then started together, since starting them one by one takes longer than they do.
 
 Results are thus the same alone, batched and shuffled, without rounding.
 """
@@ -16,10 +17,10 @@ import logging
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of, file_digests, joint_digest
@@ -59,6 +60,8 @@ class TransformersVerifier(Classifier):
         self._model = model
         self._device = torch_device(device)
         self._gpu_tokens = GPU_TOKENS
+        self._recorded: dict[tuple[int, int], Recorded | None] = {}
+        self._lock = Lock()  # recorded kernels read and write fixed places
         # A GPU needs many pairs of each length: copies fill the rest of a run.
         self.pairs_at_once = 64 if self._device == "cpu" else 8192
         self._dtype = torch.float16 if self._device.startswith("cuda") else torch.float32
@@ -119,41 +122,84 @@ class TransformersVerifier(Classifier):
     def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         results: dict[int, Probabilities] = {}
         tokens = None if self._device == "cpu" else self._gpu_tokens
+        queued: list[tuple[Sequence[int], Any]] = []
         for indices, length, rows in runs(encoded, tokens):
             try:
-                logits = self._run([encoded[index] for index in indices], length, rows)
+                queued.append((indices, self._run([encoded[at] for at in indices], length, rows)))
             except RuntimeError as error:
                 if rows == 1 or not out_of_memory(error):
                     raise torch_failure(self._name, error, self._device) from error
                 self._gpu_tokens //= 2
+                self._recorded.clear()
                 self._torch.cuda.empty_cache()
                 return self._run_all(encoded)
-            for index, values in zip(indices, logits, strict=False):  # ignores the copies
-                results[index] = self._labels.read(values, self._name)
+        for indices, logits in queued:
+            for index, values in zip(indices, np.asarray(logits.cpu()), strict=False):
+                results[index] = self._labels.read(values, self._name)  # copies are ignored
         return [results[index] for index in range(len(encoded))]
 
-    def _run(self, pairs: Sequence[Encoded], length: int, rows: int) -> NDArray[Any]:
+    def _run(self, pairs: Sequence[Encoded], length: int, rows: int) -> Any:
+        """Return the logits of a run as a tensor on the device; do not wait for them."""
         ids, types, mask = np.zeros((3, rows, length), np.int64)
         ids += self._padding
         for row, pair in enumerate([*pairs, *[pairs[0]] * (rows - len(pairs))]):
             ids[row, : len(pair)] = pair.ids
             types[row, : len(pair)] = pair.types
             mask[row, : len(pair)] = 1
-        feeds = {"input_ids": ids, "attention_mask": mask}
+        arrays = {"input_ids": ids, "attention_mask": mask}
         if self._types:
-            feeds["token_type_ids"] = types
-        with self._torch.inference_mode():
-            moved = {
-                key: self._torch.from_numpy(value).to(self._device) for key, value in feeds.items()
-            }
-            logits = self._network(**moved).logits
-        return np.asarray(logits.float().cpu())
+            arrays["token_type_ids"] = types
+        feeds = {key: self._torch.from_numpy(value) for key, value in arrays.items()}
+        with self._lock, self._torch.inference_mode():
+            if self._device.startswith("cuda"):
+                recorded = self._recording(feeds, (rows, length))
+                if recorded is not None:
+                    return recorded.replay(feeds)
+            moved = {key: value.to(self._device) for key, value in feeds.items()}
+            return self._network(**moved).logits.float()
+
+    def _recording(self, feeds: dict[str, Any], shape: tuple[int, int]) -> Recorded | None:
+        """Return the recorded kernels of a shape; None if this model cannot be recorded."""
+        if shape not in self._recorded:
+            try:
+                self._recorded[shape] = Recorded(self._network, feeds, self._device)
+            except RuntimeError as error:
+                if out_of_memory(error):
+                    raise
+                self._recorded[shape] = None
+        return self._recorded[shape]
 
     def _weights(self) -> list[Path]:
         from transformers.utils import cached_file
 
         config = cached_file(self._model, "config.json", revision=self._commit)
         return sorted(Path(config).parent.glob("*.safetensors"))
+
+
+class Recorded:
+    """The kernels of a network for inputs of one shape, recorded as a CUDA graph."""
+
+    def __init__(self, network: Any, feeds: dict[str, Any], device: str) -> None:
+        """Record the kernels; RuntimeError if they depend on the values of the inputs."""
+        import torch
+
+        self._feeds = {key: value.to(device) for key, value in feeds.items()}
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):  # libraries choose their kernels in the first runs
+            for _ in range(2):
+                network(**self._feeds)
+        torch.cuda.current_stream().wait_stream(stream)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
+            self._logits = network(**self._feeds).logits.float()
+
+    def replay(self, feeds: dict[str, Any]) -> Any:
+        """Return the logits of inputs of the recorded shape."""
+        for key, value in feeds.items():
+            self._feeds[key].copy_(value)
+        self._graph.replay()
+        return self._logits.clone()
 
 
 def runs(
