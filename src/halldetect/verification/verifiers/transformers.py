@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -163,8 +164,8 @@ class TransformersVerifier(Classifier):
         if shape not in self._recorded:
             try:
                 self._recorded[shape] = Recorded(self._network, feeds, self._device)
-            except RuntimeError as error:
-                if out_of_memory(error):
+            except Exception as error:
+                if isinstance(error, RuntimeError) and out_of_memory(error):
                     raise
                 self._recorded[shape] = None
         return self._recorded[shape]
@@ -180,26 +181,58 @@ class Recorded:
     """The kernels of a network for inputs of one shape, recorded as a CUDA graph."""
 
     def __init__(self, network: Any, feeds: dict[str, Any], device: str) -> None:
-        """Record the kernels; RuntimeError if they depend on the values of the inputs."""
+        """Record the kernels.
+
+        Raises RuntimeError if they depend on the values of the inputs, or if they give other logits
+        than the network: some networks do not take a mask that is ready to be added.
+        """
         import torch
 
         self._feeds = {key: value.to(device) for key, value in feeds.items()}
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):  # libraries choose their kernels in the first runs
-            for _ in range(2):
-                network(**self._feeds)
-        torch.cuda.current_stream().wait_stream(stream)
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
-            self._logits = network(**self._feeds).logits.float()
+        plain = network(**self._feeds).logits.float()
+        self._refused = torch.finfo(network.dtype).min
+        self._bias = torch.zeros(feeds["attention_mask"].shape, device=device, dtype=network.dtype)
+        self._copy(feeds)
+        given = {**self._feeds, "attention_mask": self._bias[:, None, None]}
+        # The kernels read it from its place in memory, so it is kept.
+        with _ready_distances(network, self._feeds["input_ids"]) as self._distances:
+            stream = torch.cuda.Stream()
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):  # libraries choose their kernels in the first runs
+                for _ in range(2):
+                    network(**given)
+            torch.cuda.current_stream().wait_stream(stream)
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
+                self._logits = network(**given).logits.float()
+        if not torch.allclose(self.replay(feeds), plain, atol=0.02):
+            raise RuntimeError("recorded kernels give other logits")
 
     def replay(self, feeds: dict[str, Any]) -> Any:
         """Return the logits of inputs of the recorded shape."""
-        for key, value in feeds.items():
-            self._feeds[key].copy_(value)
+        self._copy(feeds)
         self._graph.replay()
         return self._logits.clone()
+
+    def _copy(self, feeds: dict[str, Any]) -> None:
+        for key, value in feeds.items():
+            self._feeds[key].copy_(value)
+        self._bias.fill_(0).masked_fill_(self._feeds["attention_mask"] == 0, self._refused)
+
+
+@contextmanager
+def _ready_distances(network: Any, ids: Any) -> Iterator[Any]:
+    """Let MPNet use a ready bias for distances: it makes one for each run, on the processor."""
+    encoder = getattr(getattr(network, "mpnet", None), "encoder", None)
+    if encoder is None:
+        yield None
+        return
+    ready = encoder.compute_position_bias(ids[..., None])
+    encoder.compute_position_bias = lambda states: ready
+    try:
+        yield ready
+    finally:
+        del encoder.compute_position_bias
 
 
 def runs(
