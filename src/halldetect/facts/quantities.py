@@ -34,6 +34,7 @@ _WORD = rf"(?:{'|'.join([*_WORDS, 'hundred', 'thousand', 'million', 'billion', '
 _PART = rf"(?:{'|'.join(_PARTS)})s?"
 _DAY = r"(?:st|nd|rd|th)?"
 _QUANTITY = re.compile(
+    r"(?=[\d$€£¥−-]|\b[abdefhjmnoqstz])(?:"  # rules out most places at once
     rf"\b(?:(?P<d>\d{{1,2}}){_DAY}(?: of)? (?P<dm>{MONTH})(?:,? (?P<dy>\d{{4}}))?"
     rf"|(?P<mm>{MONTH}) (?P<md>\d{{1,2}}){_DAY}\b(?!:)(?:,? (?P<my>\d{{4}}))?"
     rf"|(?P<m>{MONTH}) (?P<y>\d{{4}})|(?P<iso>\d{{4}}-(?:0\d|1[0-2])(?:-\d\d)?))(?:\b|(?=T\d))(?!-)"
@@ -45,7 +46,7 @@ _QUANTITY = re.compile(
     rf"|half)\b(?! (?:one|time|place|century))|\b\d/\d\b)"
     rf"|(?:(?P<currency>[$€£¥])\s?)?(?<![\w.,])(?P<number>[-−]?(?:{_DIGITS})|"
     rf"\b{_WORD}(?:(?:-|\s|\sand\s){_WORD})*\b)(?P<scale>(?:\s(?:thousand|million|billion|trillion"
-    rf"|dozen)\b)*(?(currency)(?:\s?(?:m|mn|bn|k)\b)?|))(?![.,]?\d|[a-z]+\d)",
+    rf"|dozen)\b)*(?(currency)(?:\s?(?:m|mn|bn|k)\b)?|))(?![.,]?\d|[a-z]+\d))",
     re.IGNORECASE,
 )
 _AFTER = re.compile(
@@ -297,7 +298,8 @@ def occurs(said: Quantity, tokens: frozenset[str]) -> bool:
 def words_of(text: str) -> frozenset[str]:
     """Return the words and numbers of a text, months and numbers in one form."""
     text = _in_digits(text)
-    text += " " + _SPLIT.sub(r"\1", text)  # "1. 1 million" in a text that was split into words
+    if _SPLIT.search(text):  # "1. 1 million" in a text that was split into words
+        text += " " + _SPLIT.sub(r"\1", text)
     # "1,950" can be one number, or two cells of a row.
     return _forms([*_TOKEN.findall(text), *_CELL.findall(text)])
 
@@ -309,7 +311,7 @@ def _in_digits(text: str) -> str:
 
 def _forms(found: Iterable[str]) -> frozenset[str]:
     """Return words and numbers in the form in which they are compared."""
-    return frozenset(_SPOKEN.get(token, token) for token in map(_same_form, found))
+    return frozenset(_SPOKEN.get(token, token) for token in map(_same_form, set(found)))
 
 
 def _same_form(token: str) -> str:

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from halldetect.reading.document import Document, Span
 from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, WORD, forms, normalize, remembered
 
 LETTERS = 5
-_SHORT = 4_000  # the places of words in shorter texts are kept
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 
@@ -77,16 +74,10 @@ class WordIndex:
     """The content words of documents by position, and the sentences that contain each."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self._sentences_with: Counter[str] = Counter()
-        self._sentences = sum(len(document.sentences) for document in documents)
-        self._positions: list[dict[str, list[int]]] = []
-        for document in documents:
-            ends = tuple(sentence.end for sentence in document.sentences)
-            keep = len(document.text) <= _SHORT
-            read = _positions if keep else _positions.__wrapped__
-            positions, counts = read(document.text, ends) if ends else ({}, {})
-            self._positions.append(positions)
-            self._sentences_with.update(counts)
+        self._ends = [[sentence.end for sentence in document.sentences] for document in documents]
+        self._sentences = sum(map(len, self._ends))
+        # A document without sentences shares no words.
+        self._places = [_places(item.text) if item.sentences else {} for item in documents]
 
     def shares(
         self,
@@ -101,34 +92,47 @@ class WordIndex:
         """
         keys = dict.fromkeys(word.key for word in content_words(claim))
         weights = {
-            key: math.log1p(self._sentences / (self._sentences_with[key] + 0.5))
+            key: math.log1p(self._sentences / (self._sentences_with(key) + 0.5))
             for key in keys
-            if not any(_within(self._positions[at].get(key, ()), span) for at, span in besides)
+            if not any(_within(self._places[at].get(key, ()), span) for at, span in besides)
         }
         total = math.fsum(weights.values())
         if total == 0.0:
             return [1.0 for _ in parts]
+        # Each list ends with a place after every span.
         known = [
-            [(places[key], weight) for key, weight in weights.items() if key in places]
-            for places in self._positions
+            [([*places[key], math.inf], weight) for key, weight in weights.items() if key in places]
+            for places in self._places
         ]
         return [
-            math.fsum([weight for places, weight in known[at] if _within(places, span)]) / total
+            math.fsum(
+                [
+                    weight
+                    for places, weight in known[at]
+                    if places[bisect_left(places, span.start)] < span.end
+                ]
+            )
+            / total
             for at, span in parts
         ]
 
-
-@lru_cache(maxsize=512)
-def _positions(text: str, ends: tuple[int, ...]) -> tuple[dict[str, list[int]], dict[str, int]]:
-    """Return the places of each content word, and the number of sentences that have it."""
-    positions: dict[str, list[int]] = {}
-    sentences: dict[str, set[int]] = {}
-    for word in content_words(text):
-        positions.setdefault(word.key, []).append(word.start)
-        sentences.setdefault(word.key, set()).add(bisect_left(ends, word.end))
-    return positions, {key: len(found) for key, found in sentences.items()}
+    def _sentences_with(self, key: str) -> int:
+        return sum(
+            len({bisect_right(ends, place) for place in places.get(key, ())})
+            for ends, places in zip(self._ends, self._places, strict=True)
+        )
 
 
-def _within(positions: Sequence[int], span: Span) -> bool:
-    at = bisect_left(positions, span.start)
-    return at < len(positions) and positions[at] < span.end
+@remembered(128, longest=16_000)
+def _places(text: str) -> dict[str, list[int]]:
+    """Return the places of each content word."""
+    found: dict[str, list[int]] = {}
+    for match in WORD.finditer(text):
+        for key, start, _ in _keys(match[0]):
+            found.setdefault(key, []).append(match.start() + start)
+    return found
+
+
+def _within(places: Sequence[int], span: Span) -> bool:
+    at = bisect_left(places, span.start)
+    return at < len(places) and places[at] < span.end

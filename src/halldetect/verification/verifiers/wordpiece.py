@@ -62,6 +62,7 @@ class WordPieceEncoder:
         self._is_bert = processor["type"] == "BertProcessing"
         self.special_tokens = 3 if self._is_bert else 4
         self._spell = lru_cache(_MAX_WORDS)(self._longest_first)
+        self._chunk = remembered(_MAX_WORDS, longest=40)(self._spelled)
         self._tokens = remembered(_MAX_TEXTS)(self._read)
 
     @classmethod
@@ -81,6 +82,10 @@ class WordPieceEncoder:
         return [*map(self._tokens, texts)]
 
     def _read(self, text: str) -> tuple[int, ...]:
+        # No word crosses a space, and most words with their punctuation were read before.
+        return tuple(chain.from_iterable(map(self._chunk, text.split(" "))))
+
+    def _spelled(self, text: str) -> tuple[int, ...]:
         return tuple(chain.from_iterable(map(self._spell, words(encodable(text)))))
 
     def unknown_words(self, text: str) -> list[str]:
