@@ -14,11 +14,20 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from halldetect.reading.document import Document, Span
-from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, WORD, forms, normalize, remembered
+from halldetect.reading.words import (
+    FUNCTION_WORDS,
+    UNSPACED,
+    WORD,
+    forms,
+    normalize,
+    remembered,
+    remembered_words,
+)
 
 LETTERS = 5
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
+_CHUNK = re.compile(r"\S+")
 
 
 class ContentWord(NamedTuple):
@@ -33,35 +42,36 @@ class ContentWord(NamedTuple):
 def content_words(text: str) -> tuple[ContentWord, ...]:
     """Return the content words of a text, in order."""
     return tuple(
-        ContentWord(key, match.start() + start, match.start() + end)
-        for match in WORD.finditer(text)
-        for key, start, end in _keys(match[0])
+        ContentWord(key, chunk.start() + start, chunk.start() + end)
+        for chunk in _CHUNK.finditer(text)
+        for key, start, end in _keys(chunk[0])
     )
 
 
 @remembered(4096)
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words of a text."""
-    return frozenset(key for word in WORD.findall(text) for key, _, _ in _keys(word))
+    return frozenset([key for chunk in set(text.split()) for key, _, _ in _keys(chunk)])
 
 
-@remembered(16_384, longest=40)
-def _keys(word: str) -> tuple[tuple[str, int, int], ...]:
-    """Return the keys of a word with their places in it.
+@remembered_words
+def _keys(chunk: str) -> tuple[tuple[str, int, int], ...]:
+    """Return the keys of the words in a text without white space, with their places.
 
-    A run without spaces has a key for two letters at a time, and for the numbers in it.
+    A word without spaces has a key for two letters at a time, and for the numbers in it.
     """
     found: list[tuple[str, int, int]] = []
-    for norm, _ in forms(word):
-        if _UNSPACED.search(norm) is not None:
-            for part in _RUN.finditer(word):
-                size = 2 if _UNSPACED.match(part[0]) else len(part[0])
-                for start in range(part.start(), max(part.end() - size, part.start()) + 1):
-                    end = min(start + size, part.end())
-                    found.append((normalize(word[start:end]), start, end))
-        elif norm not in FUNCTION_WORDS and norm != "'s" and any(map(str.isalnum, norm)):
-            key = norm if any(map(str.isdigit, norm)) else norm[:LETTERS]
-            found.append((key, 0, len(word)))
+    for match in WORD.finditer(chunk):
+        for norm, _ in forms(match[0]):
+            if _UNSPACED.search(norm) is not None:
+                for part in _RUN.finditer(chunk, *match.span()):
+                    size = 2 if _UNSPACED.match(part[0]) else len(part[0])
+                    for start in range(part.start(), max(part.end() - size, part.start()) + 1):
+                        end = min(start + size, part.end())
+                        found.append((normalize(chunk[start:end]), start, end))
+            elif norm not in FUNCTION_WORDS and norm != "'s" and any(map(str.isalnum, norm)):
+                key = norm if any(map(str.isdigit, norm)) else norm[:LETTERS]
+                found.append((key, *match.span()))
     return tuple(found)
 
 
@@ -76,6 +86,7 @@ class WordIndex:
     def __init__(self, documents: Sequence[Document]) -> None:
         self._ends = [[sentence.end for sentence in document.sentences] for document in documents]
         self._sentences = sum(map(len, self._ends))
+        self._weights_of: dict[str, dict[str, float]] = {}
         # A document without sentences shares no words.
         self._places = [_places(item.text) if item.sentences else {} for item in documents]
 
@@ -90,10 +101,9 @@ class WordIndex:
         Rare words count more than common ones, those that occur `besides` do not count. Every part
         gets 1 if no content word counts. A part is the index of a document, and a span in it.
         """
-        keys = dict.fromkeys(word.key for word in content_words(claim))
         weights = {
-            key: math.log1p(self._sentences / (self._sentences_with(key) + 0.5))
-            for key in keys
+            key: weight
+            for key, weight in self._weights(claim).items()
             if not any(_within(self._places[at].get(key, ()), span) for at, span in besides)
         }
         total = math.fsum(weights.values())
@@ -116,20 +126,28 @@ class WordIndex:
             for at, span in parts
         ]
 
+    def _weights(self, claim: str) -> dict[str, float]:
+        if claim not in self._weights_of:
+            self._weights_of[claim] = {
+                key: math.log1p(self._sentences / (self._sentences_with(key) + 0.5))
+                for key in dict.fromkeys([word.key for word in content_words(claim)])
+            }
+        return self._weights_of[claim]
+
     def _sentences_with(self, key: str) -> int:
-        return sum(
-            len({bisect_right(ends, place) for place in places.get(key, ())})
-            for ends, places in zip(self._ends, self._places, strict=True)
-        )
+        count = 0
+        for ends, places in zip(self._ends, self._places, strict=True):
+            count += len({bisect_right(ends, place) for place in places.get(key, ())})
+        return count
 
 
 @remembered(128, longest=16_000)
 def _places(text: str) -> dict[str, list[int]]:
     """Return the places of each content word."""
     found: dict[str, list[int]] = {}
-    for match in WORD.finditer(text):
-        for key, start, _ in _keys(match[0]):
-            found.setdefault(key, []).append(match.start() + start)
+    for chunk in _CHUNK.finditer(text):
+        for key, start, _ in _keys(chunk[0]):
+            found.setdefault(key, []).append(chunk.start() + start)
     return found
 
 
