@@ -306,6 +306,8 @@ def words_of(text: str) -> frozenset[str]:
 
 def _in_digits(text: str) -> str:
     """Return a text with "twenty-five" as 25: it does not say "five"."""
+    if "ty-" not in text.lower():
+        return text
     return _TENS.sub(lambda found: str(_WORDS[found[1].lower()] + _WORDS[found[2].lower()]), text)
 
 

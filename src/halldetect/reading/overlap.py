@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -28,6 +29,10 @@ LETTERS = 5
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _CHUNK = re.compile(r"\S+")
+
+
+# The places of some words in a document, in order, and the word at each place.
+_Hits = tuple[list[int], list[str]]
 
 
 class ContentWord(NamedTuple):
@@ -86,7 +91,7 @@ class WordIndex:
     def __init__(self, documents: Sequence[Document]) -> None:
         self._ends = [[sentence.end for sentence in document.sentences] for document in documents]
         self._sentences = sum(map(len, self._ends))
-        self._weights_of: dict[str, dict[str, float]] = {}
+        self._hits_of: dict[str, tuple[dict[str, float], list[_Hits]]] = {}
         # A document without sentences shares no words.
         self._places = [_places(item.text) if item.sentences else {} for item in documents]
 
@@ -101,44 +106,33 @@ class WordIndex:
         Rare words count more than common ones, those that occur `besides` do not count. Every part
         gets 1 if no content word counts. A part is the index of a document, and a span in it.
         """
-        weights = {
-            key: weight
-            for key, weight in self._weights(claim).items()
-            if not any(_within(self._places[at].get(key, ()), span) for at, span in besides)
-        }
+        weights, hits = self._hits(claim)
+        if besides:
+            known = frozenset[str]().union(*(_inside(hits[at], span) for at, span in besides))
+            weights = {key: 0.0 if key in known else weights[key] for key in weights}
         total = math.fsum(weights.values())
         if total == 0.0:
             return [1.0 for _ in parts]
-        # Each list ends with a place after every span.
-        known = [
-            [([*places[key], math.inf], weight) for key, weight in weights.items() if key in places]
-            for places in self._places
-        ]
         return [
-            math.fsum(
-                [
-                    weight
-                    for places, weight in known[at]
-                    if places[bisect_left(places, span.start)] < span.end
-                ]
-            )
-            / total
+            math.fsum(map(weights.__getitem__, _inside(hits[at], span))) / total
             for at, span in parts
         ]
 
-    def _weights(self, claim: str) -> dict[str, float]:
-        if claim not in self._weights_of:
-            self._weights_of[claim] = {
-                key: math.log1p(self._sentences / (self._sentences_with(key) + 0.5))
-                for key in dict.fromkeys([word.key for word in content_words(claim)])
-            }
-        return self._weights_of[claim]
-
-    def _sentences_with(self, key: str) -> int:
-        count = 0
-        for ends, places in zip(self._ends, self._places, strict=True):
-            count += len({bisect_right(ends, place) for place in places.get(key, ())})
-        return count
+    def _hits(self, claim: str) -> tuple[dict[str, float], list[_Hits]]:
+        """Return the weights of the content words of a claim, and their places by document."""
+        if claim not in self._hits_of:
+            keys = dict.fromkeys([word.key for word in content_words(claim)])
+            found = [
+                sorted((place, key) for key in keys for place in places.get(key, ()))
+                for places in self._places
+            ]
+            counts: Counter[str] = Counter()
+            for ends, hits in zip(self._ends, found, strict=True):
+                counts.update(key for _, key in {(bisect_right(ends, at), key) for at, key in hits})
+            weights = {key: math.log1p(self._sentences / (counts[key] + 0.5)) for key in keys}
+            split = [([at for at, _ in hits], [key for _, key in hits]) for hits in found]
+            self._hits_of[claim] = weights, split
+        return self._hits_of[claim]
 
 
 @remembered(128, longest=16_000)
@@ -151,6 +145,6 @@ def _places(text: str) -> dict[str, list[int]]:
     return found
 
 
-def _within(places: Sequence[int], span: Span) -> bool:
-    at = bisect_left(places, span.start)
-    return at < len(places) and places[at] < span.end
+def _inside(hits: _Hits, span: Span) -> set[str]:
+    places, keys = hits
+    return set(keys[bisect_left(places, span.start) : bisect_left(places, span.end)])

@@ -313,11 +313,18 @@ def is_foreign_script(text: str) -> bool:
 @remembered(1024)
 def _function_words(text: str) -> tuple[int, int, int]:
     """Return the number of foreign and of English function words, and of all words."""
-    found = [word.strip(".,;:!?()\"'«»“”") for word in text.split()]
+    kinds = Counter(map(_function_word, text.split()))
     # Capitalised words may be names ("Las Palmas"); they count only beside small ones.
-    small = not FOREIGN.isdisjoint(found)
-    foreign = sum(map(FOREIGN.__contains__, map(str.lower, found))) if small else 0
-    return foreign, sum(map(_ENGLISH.__contains__, map(str.casefold, found))), len(found)
+    foreign = kinds["foreign"] + kinds["Foreign"] if kinds["foreign"] else 0
+    return foreign, kinds["english"], sum(kinds.values())
+
+
+@remembered_words
+def _function_word(word: str) -> str:
+    word = word.strip(".,;:!?()\"'«»“”")
+    if word.casefold() in _ENGLISH:
+        return "english"
+    return "foreign" if word in FOREIGN else "Foreign" if word.lower() in FOREIGN else ""
 
 
 @cache

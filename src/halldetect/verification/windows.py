@@ -276,7 +276,8 @@ class FittedTask:
         """Return the best runs of two documents as one window, then those of three."""
         chosen: list[Window] = []
         found: list[Window] = []
-        while len(chosen) < min(len(self.task.documents), JOINED):
+        count = min(len(self.task.documents), JOINED)
+        while 1 < count > len(chosen):
             known = {window.document for window in chosen}
             left = room - sum(window.tokens + SEAM for window in chosen)
             others = [

@@ -83,10 +83,10 @@ class WordPieceEncoder:
 
     def _read(self, text: str) -> tuple[int, ...]:
         # No word crosses a space, and most words with their punctuation were read before.
-        return tuple(chain.from_iterable(map(self._chunk, text.split(" "))))
+        return tuple(chain.from_iterable(map(self._chunk, encodable(text).split(" "))))
 
     def _spelled(self, text: str) -> tuple[int, ...]:
-        return tuple(chain.from_iterable(map(self._spell, words(encodable(text)))))
+        return tuple(chain.from_iterable(map(self._spell, words(text))))
 
     def unknown_words(self, text: str) -> list[str]:
         """Return the words of a text, with letters or digits, that have no tokens."""
