@@ -17,7 +17,7 @@ from datetime import date
 from itertools import pairwise
 
 from halldetect.facts.recogniser import MONTH, ORDINALS, VALUES, unit_of
-from halldetect.reading.words import FUNCTION_WORDS, MONTHS, remembered
+from halldetect.reading.words import FUNCTION_WORDS, MONTHS, remembered, remembered_words
 
 _WORDS = {word: int(value) for word, value in VALUES.items()} | {"zero": 0, "both": 2}
 _SCALES = {
@@ -48,6 +48,10 @@ _QUANTITY = re.compile(
     rf"\b{_WORD}(?:(?:-|\s|\sand\s){_WORD})*\b)(?P<scale>(?:\s(?:thousand|million|billion|trillion"
     rf"|dozen)\b)*(?(currency)(?:\s?(?:m|mn|bn|k)\b)?|))(?![.,]?\d|[a-z]+\d))",
     re.IGNORECASE,
+)
+# Every quantity has one of these.
+_NUMBER_WORD = re.compile(
+    rf"\d|\b(?:{_WORD}|half|twice|doubl|thrice|tr[ie]|quadrupl)", re.IGNORECASE
 )
 _AFTER = re.compile(
     r"(?P<article>\s(?:of )?an?)?[\s-]?(?P<square>square[\s-]|sq\.? )?(?P<unit>[%‰¢$€£¥]"
@@ -124,6 +128,8 @@ class Quantity:
 @remembered(4096, longest=1_000)
 def read_quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, in order; a date also gives its month and its year."""
+    if not any(map(_is_number, text.split())):
+        return ()
     every = (quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match))
     found = [item for item in every if (item.kind, item.text.lower()) != ("count", "one")]
     more: list[Quantity] = []
@@ -142,6 +148,11 @@ def read_quantities(text: str) -> tuple[Quantity, ...]:
             # "15 litres a minute, the new one 45": perhaps the same unit.
             more.append(_in_unit(second, first.kind, first.factor))
     return (*found, *more)
+
+
+@remembered_words
+def _is_number(chunk: str) -> bool:
+    return _NUMBER_WORD.search(chunk) is not None
 
 
 def _in_unit(bare: Quantity, kind: str, factor: float) -> Quantity:
@@ -316,6 +327,7 @@ def _forms(found: Iterable[str]) -> frozenset[str]:
     return frozenset(_SPOKEN.get(token, token) for token in map(_same_form, set(found)))
 
 
+@remembered_words
 def _same_form(token: str) -> str:
     """Return a token in lower case, a number without separators and needless zeros."""
     plain = _plain_digits(token.lower())

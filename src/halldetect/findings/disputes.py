@@ -64,6 +64,7 @@ def find_disputes(
 
 def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, tuple[str, str]]]:
     """Yield supported claims, the closest sentence of each other document, and both texts."""
+
     @cache
     def sentences(document: int) -> list[tuple[Span, str, frozenset[str]]]:
         read = item.documents[document]
@@ -79,7 +80,9 @@ def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, tuple[str, str
         for document in range(len(item.documents)):
             if document in used or not sentences(document):
                 continue
-            span, text, shown = max(sentences(document), key=lambda entry: shared_part(keys, entry[2]))
+            span, text, shown = max(
+                sentences(document), key=lambda entry: shared_part(keys, entry[2])
+            )
             if shared_part(keys, shown) >= _MIN_SHARED and error_kind(
                 statement, text, contradicted=True
             ):

@@ -266,11 +266,11 @@ class FittedTask:
         places = [(window.document, window.span) for window in windows]
         shares = self._index.shares(self.task.statements[at], places, besides)
 
-        def rank(item: tuple[Window, float]) -> float:
-            window, share = item
-            return -share / math.pow(max(window.tokens + self.sizes[at], 1), exponent)
-
-        return [window for window, _ in sorted(zip(windows, shares, strict=True), key=rank)]
+        ranks = [
+            -share / math.pow(max(window.tokens + self.sizes[at], 1), exponent)
+            for window, share in zip(windows, shares, strict=True)
+        ]
+        return [windows[at] for at in sorted(range(len(windows)), key=ranks.__getitem__)]
 
     def _joined(self, at: int, room: int) -> list[Window]:
         """Return the best runs of two documents as one window, then those of three."""
