@@ -116,7 +116,10 @@ _LEADING_QUESTION = re.compile(
     r"imagined) that|who knew that)\b|[;:(—–]"
 )
 # Other reasons, such as a courtesy, assert nothing.
-_TOPICS = ("a heading", "a label", "a table header", "a reference", "mark-up", "struck out")
+_MAY_TELL = frozenset(
+    ["a question", "code", "an abstention", "symbols", "a link", "a reference", "mark-up",
+     "struck out", "a heading", "a label", "a table header"]
+)  # fmt: skip
 OF_SOURCE = re.compile(r"https?://|\bwww\.|\b(?:19|20)\d\d\b|\bpp?\.|\bpages?\b|\bdoi\b|\bet al\b")
 _TAG_PART = re.compile(r"</?[\w-]+|^[\w-]+(?=[\s>])|[\w-]+(?:=|$)")
 # A heading with one of these may state a fact: "Free entry for pensioners".
@@ -181,6 +184,8 @@ def _announces(content: str) -> bool:
 
 def could_assert(content: str, reason: str) -> bool:
     """Return True if a text that is not judged for this reason may still tell something."""
+    if reason not in _MAY_TELL:
+        return False
     content = content[:_LONG]
     if reason == "a link":
         content = re.sub(r"[\W_]+|%20", " ", content)
@@ -201,8 +206,7 @@ def could_assert(content: str, reason: str) -> bool:
         return spelled_number or is_sentence(content)
     if reason in ("mark-up", "struck out") and len(norms) < _MIN_STATEMENT:
         return False
-    topic = names_topic(content, marked=True) and _STATES.isdisjoint(norms)
-    return reason in _TOPICS and not topic
+    return not names_topic(content, marked=True) or not _STATES.isdisjoint(norms)
 
 
 def names_topic(content: str, *, marked: bool, english: bool = True) -> bool:
