@@ -170,18 +170,14 @@ def cited_documents(label: str, names: Sequence[str], count: int) -> list[tuple[
     for piece in re.split(r"[,;]", label):
         match = _NUMBERS.fullmatch(piece)
         if match is None:
-            return _named(label, names)
+            places = matching_documents(label, names)
+            return [(label, places[0])] if len(places) == 1 else []
         first, last = int(match[1]), int(match[2] or match[1])
         if not 0 <= last - first <= _MAX_RANGE:
             return []
         for number in range(first, last + 1):
             found.append((str(number), number - 1 if 1 <= number <= count else None))
     return found
-
-
-def _named(label: str, names: Sequence[str]) -> list[tuple[str, int | None]]:
-    places = matching_documents(label, names)
-    return [(label, places[0])] if len(places) == 1 else []
 
 
 def _words(name: str) -> frozenset[str]:
