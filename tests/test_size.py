@@ -13,8 +13,8 @@ from tests.support.shape import files, functions, lines, sizes
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (23670, 20000),
-    "core": (11775, 10000),
+    "halldetect": (23705, 20000),
+    "core": (11805, 10000),
     "halldetect_serve": (4470, 4500),
     "halldetect_serve JavaScript": (1510, 1600),
     "halldetect_bench": (5845, 8500),
@@ -34,9 +34,9 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.repair": (840, None),
     "halldetect.report": (780, None),
     "halldetect.stream": (225, None),
-    "halldetect.verification": (1800, None),
-    "halldetect.findings": (900, None),
-    "halldetect.facts": (950, None),
+    "halldetect.verification": (1810, None),
+    "halldetect.findings": (905, None),
+    "halldetect.facts": (960, None),
     "halldetect.paper": (740, None),
 }
 # Parts that have no ceiling.

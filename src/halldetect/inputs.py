@@ -10,7 +10,7 @@ from halldetect.errors import InputError
 from halldetect.reading.document import Document
 from halldetect.reading.languages import ENGLISH
 from halldetect.reading.response import read_response
-from halldetect.reading.sources import read_source, with_title
+from halldetect.reading.sources import read_source
 
 # UTF-8 cannot encode lone surrogates, and a NUL ends a string in native libraries. Each becomes
 # one U+FFFD, so that offsets in the given and in the stored text agree.
@@ -127,11 +127,7 @@ def split_names(source: object) -> tuple[list[object], list[object]]:
 
 def read_texts(pair: CleanPair, language: str = ENGLISH) -> tuple[tuple[Document, ...], Document]:
     """Return the source, read by sentence, and the response, read in its language by unit."""
-    names = pair.document_names or ("",) * len(pair.documents)
-    documents = tuple(
-        with_title(read_source(text), name)
-        for text, name in zip(pair.documents, names, strict=True)
-    )
+    documents = tuple(map(read_source, pair.documents))
     return documents, read_response(pair.response, pair.question, pair.document_names, language)
 
 

@@ -190,8 +190,6 @@ def test_abstention_with_a_statement_is_judged(text: str) -> None:
     [
         ("- [ ] Ann left.", "unticked"),
         ("\u2801\u2803\u2809 \u2811", "unusual characters"),
-        ("- ... .-. .- .. -. / .. ... / .-- . - /", "unusual characters"),
-        ("Ann did n0t leave.", "unusual characters"),
         ("Ann did \u24dd\u24de\u24e3 leave.", "unusual characters"),
         ("Ann " + "x" * 200 + " left.", "200 letters"),
         ("The ferry is lovely /s", "symbol that may deny it"),
@@ -291,7 +289,6 @@ def test_list_item_keeps_its_lead_in() -> None:
     [
         ("~~The kiosk sells stamps.~~", "It is not true that the kiosk sells stamps."),
         ("<del>The kiosk sells stamps.</del>", "It is not true that the kiosk sells stamps."),
-        ("Who would have guessed that the kiosk burned?", "The kiosk burned."),
         ("The leaflet does not say why the kiosk burned down.", None),
         ("I can't comment on the fact that the kiosk burned.", None),
         ("I can't say more about the fact that the kiosk burned.", None),

@@ -131,7 +131,6 @@ def test_part_has_reason_and_weight(text: str, reason: str, asserting: bool) -> 
             "Hope it helps!\nBye now!",
             [("Hope it helps!", "a courtesy"), ("Bye now!", "a courtesy")],
         ),
-        ("Did you know that it sank?", [("Did you know that", "an opener")]),
     ],
 )
 def test_parts_are_cut_where_their_kind_changes(text: str, parts: list[tuple[str, str]]) -> None:

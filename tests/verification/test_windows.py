@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect import Detector
-from halldetect.inputs import Pair, clean_pair, read_texts
 from halldetect.reading.document import Document, Span
 from halldetect.reading.sentences import read_document
 from halldetect.verification.windows import (
@@ -60,22 +59,6 @@ def test_empty_pronoun_brings_nothing_along(sentence: str) -> None:
 def test_heading_comes_along() -> None:
     document = read_document(f"# Kell bridge\n\n{OPENED}")
     assert short_spans(document, 1)[-1].cut(document.text) == f"# Kell bridge\n\n{OPENED}"
-
-
-def test_document_name_stands_before_its_first_pronoun() -> None:
-    named = [{"id": "Kell bridge", "text": f"{OPENED} {MILL}"}]
-    verifier = OverlapVerifier()
-    report = Detector(verifier).check(named, "The Kell bridge opened in 1932.")
-    premises = {premise for call in verifier.calls for premise, _ in call}
-    assert f"Kell bridge: {OPENED}" in premises
-    assert report.claims[0].proof is not None
-    assert report.claims[0].proof.text == OPENED, "the report quotes the source"
-
-
-@pytest.mark.parametrize("name", ["notes.txt", "report.pdf, page 3", "Document 1", "a1-b2", ""])
-def test_file_name_is_not_a_title(name: str) -> None:
-    pair = clean_pair(Pair([{"id": name, "text": OPENED}], "x"))
-    assert read_texts(pair)[0][0].readings == ()
 
 
 def test_each_part_is_counted_once() -> None:

@@ -17,7 +17,7 @@ from datetime import date
 from itertools import pairwise
 
 from halldetect.facts.recogniser import MONTH, ORDINALS, VALUES, unit_of
-from halldetect.reading.words import FUNCTION_WORDS, MONTHS, remembered
+from halldetect.reading.words import FUNCTION_WORDS, MONTHS, remembered, remembered_words
 
 _WORDS = {word: int(value) for word, value in VALUES.items()} | {"zero": 0, "both": 2}
 _SCALES = {
@@ -34,6 +34,7 @@ _WORD = rf"(?:{'|'.join([*_WORDS, 'hundred', 'thousand', 'million', 'billion', '
 _PART = rf"(?:{'|'.join(_PARTS)})s?"
 _DAY = r"(?:st|nd|rd|th)?"
 _QUANTITY = re.compile(
+    r"(?=[\d$€£¥−-]|\b[abdefhjmnoqstz])(?:"  # rules out most places at once
     rf"\b(?:(?P<d>\d{{1,2}}){_DAY}(?: of)? (?P<dm>{MONTH})(?:,? (?P<dy>\d{{4}}))?"
     rf"|(?P<mm>{MONTH}) (?P<md>\d{{1,2}}){_DAY}\b(?!:)(?:,? (?P<my>\d{{4}}))?"
     rf"|(?P<m>{MONTH}) (?P<y>\d{{4}})|(?P<iso>\d{{4}}-(?:0\d|1[0-2])(?:-\d\d)?))(?:\b|(?=T\d))(?!-)"
@@ -45,8 +46,12 @@ _QUANTITY = re.compile(
     rf"|half)\b(?! (?:one|time|place|century))|\b\d/\d\b)"
     rf"|(?:(?P<currency>[$€£¥])\s?)?(?<![\w.,])(?P<number>[-−]?(?:{_DIGITS})|"
     rf"\b{_WORD}(?:(?:-|\s|\sand\s){_WORD})*\b)(?P<scale>(?:\s(?:thousand|million|billion|trillion"
-    rf"|dozen)\b)*(?(currency)(?:\s?(?:m|mn|bn|k)\b)?|))(?![.,]?\d|[a-z]+\d)",
+    rf"|dozen)\b)*(?(currency)(?:\s?(?:m|mn|bn|k)\b)?|))(?![.,]?\d|[a-z]+\d))",
     re.IGNORECASE,
+)
+# Every quantity has one of these.
+_NUMBER_WORD = re.compile(
+    rf"\d|\b(?:{_WORD}|half|twice|doubl|thrice|tr[ie]|quadrupl)", re.IGNORECASE
 )
 _AFTER = re.compile(
     r"(?P<article>\s(?:of )?an?)?[\s-]?(?P<square>square[\s-]|sq\.? )?(?P<unit>[%‰¢$€£¥]"
@@ -123,6 +128,8 @@ class Quantity:
 @remembered(4096, longest=1_000)
 def read_quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, in order; a date also gives its month and its year."""
+    if not any(map(_is_number, text.split())):
+        return ()
     every = (quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match))
     found = [item for item in every if (item.kind, item.text.lower()) != ("count", "one")]
     more: list[Quantity] = []
@@ -141,6 +148,11 @@ def read_quantities(text: str) -> tuple[Quantity, ...]:
             # "15 litres a minute, the new one 45": perhaps the same unit.
             more.append(_in_unit(second, first.kind, first.factor))
     return (*found, *more)
+
+
+@remembered_words
+def _is_number(chunk: str) -> bool:
+    return _NUMBER_WORD.search(chunk) is not None
 
 
 def _in_unit(bare: Quantity, kind: str, factor: float) -> Quantity:
@@ -297,21 +309,25 @@ def occurs(said: Quantity, tokens: frozenset[str]) -> bool:
 def words_of(text: str) -> frozenset[str]:
     """Return the words and numbers of a text, months and numbers in one form."""
     text = _in_digits(text)
-    text += " " + _SPLIT.sub(r"\1", text)  # "1. 1 million" in a text that was split into words
+    if _SPLIT.search(text):  # "1. 1 million" in a text that was split into words
+        text += " " + _SPLIT.sub(r"\1", text)
     # "1,950" can be one number, or two cells of a row.
     return _forms([*_TOKEN.findall(text), *_CELL.findall(text)])
 
 
 def _in_digits(text: str) -> str:
     """Return a text with "twenty-five" as 25: it does not say "five"."""
+    if "ty-" not in text.lower():
+        return text
     return _TENS.sub(lambda found: str(_WORDS[found[1].lower()] + _WORDS[found[2].lower()]), text)
 
 
 def _forms(found: Iterable[str]) -> frozenset[str]:
     """Return words and numbers in the form in which they are compared."""
-    return frozenset(_SPOKEN.get(token, token) for token in map(_same_form, found))
+    return frozenset(_SPOKEN.get(token, token) for token in map(_same_form, set(found)))
 
 
+@remembered_words
 def _same_form(token: str) -> str:
     """Return a token in lower case, a number without separators and needless zeros."""
     plain = _plain_digits(token.lower())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.facts.quantities import read_quantities
@@ -63,21 +64,25 @@ def find_disputes(
 
 def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, tuple[str, str]]]:
     """Yield supported claims, the closest sentence of each other document, and both texts."""
-    sentences = [
-        [(span, text, content_keys(text)) for span in document.sentences
-         if (text := document.readable(span))]
-        for document in item.documents
-    ]  # fmt: skip
+
+    @cache
+    def sentences(document: int) -> list[tuple[Span, str, frozenset[str]]]:
+        read = item.documents[document]
+        texts = ((span, read.readable(span)) for span in read.sentences)
+        return [(span, text, content_keys(text)) for span, text in texts if text]
+
     for at, report in enumerate(item.reports):
         if report.status is not Status.SUPPORTED or report.proof is None or not item.is_english(at):
             continue
         statement = item.statement(at)
         keys = content_keys(statement)
         used = {passage.document for passage in report.passages}
-        for document, known in enumerate(sentences):
-            if document in used or not known:
+        for document in range(len(item.documents)):
+            if document in used or not sentences(document):
                 continue
-            span, text, shown = max(known, key=lambda entry: shared_part(keys, entry[2]))
+            span, text, shown = max(
+                sentences(document), key=lambda entry: shared_part(keys, entry[2])
+            )
             if shared_part(keys, shown) >= _MIN_SHARED and error_kind(
                 statement, text, contradicted=True
             ):

@@ -114,10 +114,13 @@ def check_numbers(
                 status = fitted.status(raised, scored.contradiction or 0.0)
                 reports[at] = replace(scored, support=raised, status=status)
         for at, (unknown, steps, _) in compared.items():
-            report, sure = reports[at], source.is_record
+            report = reports[at]
+            if not unknown:
+                if not report.failing:
+                    reports[at] = replace(report, derived=tuple(steps))
+                continue
+            sure = source.is_record
             doubtful = source.has_many_numbers and _may_compute(report.text)
-            if not unknown and not report.failing:
-                reports[at] = replace(report, derived=tuple(steps))
             # Dates are often relative in prose: "next Friday".
             wrong = [
                 WrongWords(ErrorKind.DATE if said.kind in _DATES else ErrorKind.NUMBER, said.text)
@@ -174,13 +177,13 @@ class _Source:
         steps: list[str] = []
         reading = report.text
         denied = (report.contradiction or 0.0) > MAX_CONTRADICTION
-        words = self._document_words if _AFFIRMED.match(report.text) else self._words
+        affirmed = _AFFIRMED.match(report.text)
         for said in _facts(report.text):
-            written = occurs(said, words)
+            written = occurs(said, self._document_words if affirmed else self._words)
             if written and report.status is Status.SUPPORTED:
                 continue
             expression = self._expression(said, report.text)
-            if self.is_record and not written and not _may_follow(report.text, expression or ""):
+            if not written and self.is_record and not _may_follow(report.text, expression or ""):
                 expression = None
             if expression is None and not written:
                 unknown.insert(0, said)

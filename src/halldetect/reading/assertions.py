@@ -57,10 +57,6 @@ _NUMBERED = frozenset(
 _PARTS = _LABELS | _NUMBERED
 _STATING = AUXILIARIES | SUBJECTS | NEGATIONS | FOREIGN
 _JOINING = COORDINATORS | PREPOSITIONS
-_PARTICIPLES = frozenset(
-    "sunk broken stolen written taken given driven hidden frozen beaten known shown thrown done "
-    "gone seen fallen risen drawn forbidden mistaken spoken".split()
-)
 # Plurals in headings that are also verbs.
 _PLURALS = frozenset(
     "changes costs plans means needs orders returns reports calls offers visits uses claims notes "
@@ -116,7 +112,10 @@ _LEADING_QUESTION = re.compile(
     r"imagined) that|who knew that)\b|[;:(—–]"
 )
 # Other reasons, such as a courtesy, assert nothing.
-_TOPICS = ("a heading", "a label", "a table header", "a reference", "mark-up", "struck out")
+_MAY_TELL = frozenset(
+    ["a question", "code", "an abstention", "symbols", "a link", "a reference", "mark-up",
+     "struck out", "a heading", "a label", "a table header"]
+)  # fmt: skip
 OF_SOURCE = re.compile(r"https?://|\bwww\.|\b(?:19|20)\d\d\b|\bpp?\.|\bpages?\b|\bdoi\b|\bet al\b")
 _TAG_PART = re.compile(r"</?[\w-]+|^[\w-]+(?=[\s>])|[\w-]+(?:=|$)")
 # A heading with one of these may state a fact: "Free entry for pensioners".
@@ -181,6 +180,8 @@ def _announces(content: str) -> bool:
 
 def could_assert(content: str, reason: str) -> bool:
     """Return True if a text that is not judged for this reason may still tell something."""
+    if reason not in _MAY_TELL:
+        return False
     content = content[:_LONG]
     if reason == "a link":
         content = re.sub(r"[\W_]+|%20", " ", content)
@@ -201,8 +202,7 @@ def could_assert(content: str, reason: str) -> bool:
         return spelled_number or is_sentence(content)
     if reason in ("mark-up", "struck out") and len(norms) < _MIN_STATEMENT:
         return False
-    topic = names_topic(content, marked=True) and _STATES.isdisjoint(norms)
-    return reason in _TOPICS and not topic
+    return not names_topic(content, marked=True) or not _STATES.isdisjoint(norms)
 
 
 def names_topic(content: str, *, marked: bool, english: bool = True) -> bool:
@@ -278,7 +278,7 @@ def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
     word, norm = sequence[position], sequence[position].norm
     if norm in _PLURALS:
         return False
-    if is_verb(sequence, position) or norm in _PARTICIPLES:
+    if is_verb(sequence, position):
         return True
     after = sequence[position + 1] if position + 1 < len(sequence) else None
     if after is None or norm in _JOINING | ARTICLES or after.norm in _JOINING:

@@ -53,14 +53,6 @@ _OPENER = re.compile(
     r"|(?:please note that|note that|it is worth noting that|keep in mind that)\b[,:]?\s+)",
     re.IGNORECASE,
 )
-_STATEMENT_IN_QUESTION = re.compile(
-    r"(?:(?:so|and|but|well),?\s+)?(?:did|do|have|are|were|would|can|could) you "
-    r"(?:know|realis\w*|realiz\w*|hear|heard|aware|believe|remember|"
-    r"surprised(?: to (?:hear|learn))?)(?: of the fact)?\s+that\s+"
-    r"|who (?:(?:would|could) (?:ever )?have (?:thought|guessed|known|believed|expected|imagined)|"
-    r"knew)\s+that\s+|why is it that\s+|(?:isn't|is) it (?:not )?true that\s+",
-    re.IGNORECASE,
-)
 _NAME = rf"(?!(?:{'|'.join([*MONTHS, 'Spring', 'Summer', 'Autumn', 'Winter'])})\b)[A-ZÀ-Ý][\w'’-]+"
 _AUTHORS = rf"{_NAME}(?:(?:,|\s+and|\s*&)\s+{_NAME})*(?:,?\s+et\s+al\.?)?"
 _CITATION = re.compile(
@@ -125,15 +117,6 @@ def remove_openers(text: TrackedText) -> TrackedText:
     return text
 
 
-def statement_of_question(text: TrackedText) -> TrackedText:
-    """Return the statement in a question: "Did you know that it sank?" states that it sank."""
-    end = len(text.text.rstrip("?! "))
-    match = _STATEMENT_IN_QUESTION.match(text.text) if "?" in text.text[end:] else None
-    if match is None:
-        return text
-    return TrackedText.joined([text.cut(match.end(), end), TrackedText.added(".")]).capitalized()
-
-
 def split_named_source(
     text: TrackedText, names: Sequence[str]
 ) -> tuple[TrackedText, tuple[Citation, ...]]:
@@ -187,18 +170,14 @@ def cited_documents(label: str, names: Sequence[str], count: int) -> list[tuple[
     for piece in re.split(r"[,;]", label):
         match = _NUMBERS.fullmatch(piece)
         if match is None:
-            return _named(label, names)
+            places = matching_documents(label, names)
+            return [(label, places[0])] if len(places) == 1 else []
         first, last = int(match[1]), int(match[2] or match[1])
         if not 0 <= last - first <= _MAX_RANGE:
             return []
         for number in range(first, last + 1):
             found.append((str(number), number - 1 if 1 <= number <= count else None))
     return found
-
-
-def _named(label: str, names: Sequence[str]) -> list[tuple[str, int | None]]:
-    places = matching_documents(label, names)
-    return [(label, places[0])] if len(places) == 1 else []
 
 
 def _words(name: str) -> frozenset[str]:

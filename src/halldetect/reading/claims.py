@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from halldetect.reading.assertions import could_assert
-from halldetect.reading.citations import remove_openers, statement_of_question
+from halldetect.reading.citations import remove_openers
 from halldetect.reading.document import Document, Span, TrackedText, UncheckedPart
 from halldetect.reading.languages import ENGLISH
 from halldetect.reading.references import readings
@@ -184,8 +184,7 @@ def _mark_up(text: str, span: Span) -> str:
     """Return the kind of a part that is in no unit: a list mark, an opener, a link."""
     said = span.cut(text)
     before = text[max(0, span.start - _NEAR) : span.start].rpartition("\n")[2]
-    question = text.find("?", span.end, span.end + _NEAR) + 1
-    after = TrackedText.of(text, span.start, question or min(span.end + _NEAR, len(text)))
+    after = TrackedText.of(text, span.start, min(span.end + _NEAR, len(text)))
     if _LIST_MARK.fullmatch(before) and _NUMBER.fullmatch(said):
         return "a list mark"
     if before.lstrip(" >").startswith(("```", "~~~")):
@@ -198,5 +197,5 @@ def _mark_up(text: str, span: Span) -> str:
         return "a citation mark"
     if before.rfind("<") > before.rfind(">"):
         return "mark-up"
-    opened = statement_of_question(remove_openers(after)).raw_span()
+    opened = remove_openers(after).raw_span()
     return "mark-up" if opened is None or opened.start == span.start else "an opener"

@@ -9,19 +9,30 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from halldetect.reading.document import Document, Span
-from halldetect.reading.words import FUNCTION_WORDS, UNSPACED, WORD, forms, normalize, remembered
+from halldetect.reading.words import (
+    FUNCTION_WORDS,
+    UNSPACED,
+    WORD,
+    forms,
+    normalize,
+    remembered,
+    remembered_words,
+)
 
 LETTERS = 5
-_SHORT = 4_000  # the places of words in shorter texts are kept
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
+_CHUNK = re.compile(r"\S+")
+
+
+# The places of some words in a document, in order, and the word at each place.
+_Hits = tuple[list[int], list[str]]
 
 
 class ContentWord(NamedTuple):
@@ -36,35 +47,36 @@ class ContentWord(NamedTuple):
 def content_words(text: str) -> tuple[ContentWord, ...]:
     """Return the content words of a text, in order."""
     return tuple(
-        ContentWord(key, match.start() + start, match.start() + end)
-        for match in WORD.finditer(text)
-        for key, start, end in _keys(match[0])
+        ContentWord(key, chunk.start() + start, chunk.start() + end)
+        for chunk in _CHUNK.finditer(text)
+        for key, start, end in _keys(chunk[0])
     )
 
 
 @remembered(4096)
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words of a text."""
-    return frozenset(key for word in WORD.findall(text) for key, _, _ in _keys(word))
+    return frozenset([key for chunk in set(text.split()) for key, _, _ in _keys(chunk)])
 
 
-@remembered(16_384, longest=40)
-def _keys(word: str) -> tuple[tuple[str, int, int], ...]:
-    """Return the keys of a word with their places in it.
+@remembered_words
+def _keys(chunk: str) -> tuple[tuple[str, int, int], ...]:
+    """Return the keys of the words in a text without white space, with their places.
 
-    A run without spaces has a key for two letters at a time, and for the numbers in it.
+    A word without spaces has a key for two letters at a time, and for the numbers in it.
     """
     found: list[tuple[str, int, int]] = []
-    for norm, _ in forms(word):
-        if _UNSPACED.search(norm) is not None:
-            for part in _RUN.finditer(word):
-                size = 2 if _UNSPACED.match(part[0]) else len(part[0])
-                for start in range(part.start(), max(part.end() - size, part.start()) + 1):
-                    end = min(start + size, part.end())
-                    found.append((normalize(word[start:end]), start, end))
-        elif norm not in FUNCTION_WORDS and norm != "'s" and any(map(str.isalnum, norm)):
-            key = norm if any(map(str.isdigit, norm)) else norm[:LETTERS]
-            found.append((key, 0, len(word)))
+    for match in WORD.finditer(chunk):
+        for norm, _ in forms(match[0]):
+            if _UNSPACED.search(norm) is not None:
+                for part in _RUN.finditer(chunk, *match.span()):
+                    size = 2 if _UNSPACED.match(part[0]) else len(part[0])
+                    for start in range(part.start(), max(part.end() - size, part.start()) + 1):
+                        end = min(start + size, part.end())
+                        found.append((normalize(chunk[start:end]), start, end))
+            elif norm not in FUNCTION_WORDS and norm != "'s" and any(map(str.isalnum, norm)):
+                key = norm if any(map(str.isdigit, norm)) else norm[:LETTERS]
+                found.append((key, *match.span()))
     return tuple(found)
 
 
@@ -77,16 +89,11 @@ class WordIndex:
     """The content words of documents by position, and the sentences that contain each."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self._sentences_with: Counter[str] = Counter()
-        self._sentences = sum(len(document.sentences) for document in documents)
-        self._positions: list[dict[str, list[int]]] = []
-        for document in documents:
-            ends = tuple(sentence.end for sentence in document.sentences)
-            keep = len(document.text) <= _SHORT
-            read = _positions if keep else _positions.__wrapped__
-            positions, counts = read(document.text, ends) if ends else ({}, {})
-            self._positions.append(positions)
-            self._sentences_with.update(counts)
+        self._ends = [[sentence.end for sentence in document.sentences] for document in documents]
+        self._sentences = sum(map(len, self._ends))
+        self._hits_of: dict[str, tuple[dict[str, float], list[_Hits]]] = {}
+        # A document without sentences shares no words.
+        self._places = [_places(item.text) if item.sentences else {} for item in documents]
 
     def shares(
         self,
@@ -99,36 +106,45 @@ class WordIndex:
         Rare words count more than common ones, those that occur `besides` do not count. Every part
         gets 1 if no content word counts. A part is the index of a document, and a span in it.
         """
-        keys = dict.fromkeys(word.key for word in content_words(claim))
-        weights = {
-            key: math.log1p(self._sentences / (self._sentences_with[key] + 0.5))
-            for key in keys
-            if not any(_within(self._positions[at].get(key, ()), span) for at, span in besides)
-        }
+        weights, hits = self._hits(claim)
+        if besides:
+            known = frozenset[str]().union(*(_inside(hits[at], span) for at, span in besides))
+            weights = {key: 0.0 if key in known else weights[key] for key in weights}
         total = math.fsum(weights.values())
         if total == 0.0:
             return [1.0 for _ in parts]
-        known = [
-            [(places[key], weight) for key, weight in weights.items() if key in places]
-            for places in self._positions
-        ]
         return [
-            math.fsum([weight for places, weight in known[at] if _within(places, span)]) / total
+            math.fsum(map(weights.__getitem__, _inside(hits[at], span))) / total
             for at, span in parts
         ]
 
+    def _hits(self, claim: str) -> tuple[dict[str, float], list[_Hits]]:
+        """Return the weights of the content words of a claim, and their places by document."""
+        if claim not in self._hits_of:
+            keys = dict.fromkeys([word.key for word in content_words(claim)])
+            found = [
+                sorted((place, key) for key in keys for place in places.get(key, ()))
+                for places in self._places
+            ]
+            counts: Counter[str] = Counter()
+            for ends, hits in zip(self._ends, found, strict=True):
+                counts.update(key for _, key in {(bisect_right(ends, at), key) for at, key in hits})
+            weights = {key: math.log1p(self._sentences / (counts[key] + 0.5)) for key in keys}
+            split = [([at for at, _ in hits], [key for _, key in hits]) for hits in found]
+            self._hits_of[claim] = weights, split
+        return self._hits_of[claim]
 
-@lru_cache(maxsize=512)
-def _positions(text: str, ends: tuple[int, ...]) -> tuple[dict[str, list[int]], dict[str, int]]:
-    """Return the places of each content word, and the number of sentences that have it."""
-    positions: dict[str, list[int]] = {}
-    sentences: dict[str, set[int]] = {}
-    for word in content_words(text):
-        positions.setdefault(word.key, []).append(word.start)
-        sentences.setdefault(word.key, set()).add(bisect_left(ends, word.end))
-    return positions, {key: len(found) for key, found in sentences.items()}
+
+@remembered(128, longest=16_000)
+def _places(text: str) -> dict[str, list[int]]:
+    """Return the places of each content word."""
+    found: dict[str, list[int]] = {}
+    for chunk in _CHUNK.finditer(text):
+        for key, start, _ in _keys(chunk[0]):
+            found.setdefault(key, []).append(chunk.start() + start)
+    return found
 
 
-def _within(positions: Sequence[int], span: Span) -> bool:
-    at = bisect_left(positions, span.start)
-    return at < len(positions) and positions[at] < span.end
+def _inside(hits: _Hits, span: Span) -> set[str]:
+    places, keys = hits
+    return set(keys[bisect_left(places, span.start) : bisect_left(places, span.end)])

@@ -24,7 +24,6 @@ from halldetect.reading.citations import (
     remove_citations,
     remove_openers,
     split_named_source,
-    statement_of_question,
 )
 from halldetect.reading.document import Block, Citation, Document, Line, Span, TrackedText, Unit
 from halldetect.reading.languages import ENGLISH
@@ -261,8 +260,6 @@ class _Reader:
             opened = remove_openers(text) if self._english else text
             content, named = split_named_source(opened, self._names)
             reason = no_assertion(content.text, english=self._english)
-            if reason is None and self._english:
-                content = statement_of_question(content)
             last = at == len(parts) - 1
             ends_open = last and content.text.rstrip().endswith(":")
             nested = item and at == 0 and self._holds_more(block)

@@ -12,7 +12,6 @@ from halldetect.reading.normalise import normalised
 
 # Every character that ends a line for str.splitlines().
 LINE_ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
-LINE_END = re.compile(f"[{LINE_ENDS}]+")
 _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _LINE = re.compile(rf"\S(?:[^{LINE_ENDS}]*\S)?")
 # A line without these inside it, but for a list mark, is one sentence.
@@ -72,6 +71,8 @@ _MIN_THAI = 60
 _FOOTNOTES = re.compile(r"(?:\s?\[(?:\w|\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*)\])+(?=\s|$)")
 # A lone list mark, which is never a sentence: "1.", "(a)", "IV.", "12)".
 _MARK_ALONE = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]{1,2}")
+# At the start of a line, also the number of an item of a long list.
+_LINE_MARK = re.compile(rf"{_MARK_ALONE.pattern}|\d{{4,6}}[.)]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 WINDOW = 1_000
 # The middle of a run without a space, longer than any word.
@@ -108,7 +109,7 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
 
 
 def _sentences_of_line(text: str, line: Span) -> list[Span]:
-    mark = _MARK_ALONE.match(text, line.start, line.end)
+    mark = _LINE_MARK.match(text, line.start, line.end)
     if _STOP_INSIDE.search(text, mark.end() if mark else line.start, line.end) is None:
         return [line]
     content = line.cut(text)

@@ -18,7 +18,6 @@ from halldetect.reading.document import Block, Document, Span, TrackedText
 from halldetect.reading.html_page import STRUCK
 from halldetect.reading.markdown import read_blocks
 from halldetect.reading.normalise import is_plain, normalised
-from halldetect.reading.references import begins_with_pronoun
 from halldetect.reading.sentences import LINE_ENDS, sentences, trimmed
 from halldetect.reading.structured import Statement, read_records, row_text
 from halldetect.reading.words import remembered
@@ -31,9 +30,6 @@ _SPEAKER = re.compile(
 )
 # A text with fewer turns is a list of labels and values.
 MIN_TURNS = 3
-
-# "Kell bridge" is a title; "notes.txt", "report.pdf, page 3" and "Document 2" are not.
-_TITLE = re.compile(r"(?!Document \d+$)(?!.*\.\w{2,5}\b)(?=.*[^\W\d_]{3})[^\W\d_][^\n]{2,120}")
 
 # The line under the header of a Markdown table.
 _DELIMITERS = re.compile(r"(?:^|[\r\n])[ \t>]*[|:-][|: \t-]*(?:$|[\r\n])")
@@ -98,20 +94,6 @@ def _read(text: str) -> Document:
             readings.append(reading)
         at = area.end
     return Document(text, tuple(spans), readings=tuple(readings) if any(readings) else ())
-
-
-def with_title(document: Document, name: str) -> Document:
-    """Add the title to the first sentence of a document, if that begins with a pronoun.
-
-    A name that is not a title is ignored.
-    """
-    if not document.sentences or _TITLE.fullmatch(name) is None:
-        return document
-    first = document.sentences[0].cut(document.text)
-    if not begins_with_pronoun(first):
-        return document
-    readings = document.readings or (None,) * len(document.sentences)
-    return replace(document, readings=(f"{name}: {readings[0] or first}", *readings[1:]))
 
 
 def _hidden(text: str, lowered: str) -> Iterator[Span]:

@@ -266,17 +266,18 @@ class FittedTask:
         places = [(window.document, window.span) for window in windows]
         shares = self._index.shares(self.task.statements[at], places, besides)
 
-        def rank(item: tuple[Window, float]) -> float:
-            window, share = item
-            return -share / math.pow(max(window.tokens + self.sizes[at], 1), exponent)
-
-        return [window for window, _ in sorted(zip(windows, shares, strict=True), key=rank)]
+        ranks = [
+            -share / math.pow(max(window.tokens + self.sizes[at], 1), exponent)
+            for window, share in zip(windows, shares, strict=True)
+        ]
+        return [windows[at] for at in sorted(range(len(windows)), key=ranks.__getitem__)]
 
     def _joined(self, at: int, room: int) -> list[Window]:
         """Return the best runs of two documents as one window, then those of three."""
         chosen: list[Window] = []
         found: list[Window] = []
-        while len(chosen) < min(len(self.task.documents), JOINED):
+        count = min(len(self.task.documents), JOINED)
+        while 1 < count > len(chosen):
             known = {window.document for window in chosen}
             left = room - sum(window.tokens + SEAM for window in chosen)
             others = [

@@ -11,17 +11,17 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ModelError
-from halldetect.reading.words import remembered
+from halldetect.reading.words import remembered, remembered_words
 from halldetect.verification.verifiers.encoding import Encoded, encodable
 
-# Most words, and most texts, in the caches of tokens: claims share windows.
-_MAX_WORDS, _MAX_TEXTS = 1 << 16, 1 << 10
+# Most texts in the cache of tokens: claims share windows.
+_MAX_TEXTS = 1 << 10
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _ASCII_WORD = re.compile(r"[^\W_]+|[^\w\s]|_", re.ASCII)
 _ASCII_CONTROLS = dict.fromkeys({*range(32), 127} - set(map(ord, "\t\n\r")))
@@ -61,7 +61,8 @@ class WordPieceEncoder:
         self._start, self._end = int(processor["cls"][1]), int(processor["sep"][1])
         self._is_bert = processor["type"] == "BertProcessing"
         self.special_tokens = 3 if self._is_bert else 4
-        self._spell = lru_cache(_MAX_WORDS)(self._longest_first)
+        self._spell = remembered_words(self._longest_first)
+        self._chunk = remembered_words(self._spelled)
         self._tokens = remembered(_MAX_TEXTS)(self._read)
 
     @classmethod
@@ -81,7 +82,11 @@ class WordPieceEncoder:
         return [*map(self._tokens, texts)]
 
     def _read(self, text: str) -> tuple[int, ...]:
-        return tuple(chain.from_iterable(map(self._spell, words(encodable(text)))))
+        # No word crosses a space, and most words with their punctuation were read before.
+        return tuple(chain.from_iterable(map(self._chunk, encodable(text).split(" "))))
+
+    def _spelled(self, text: str) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(map(self._spell, words(text))))
 
     def unknown_words(self, text: str) -> list[str]:
         """Return the words of a text, with letters or digits, that have no tokens."""
