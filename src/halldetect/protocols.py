@@ -13,7 +13,7 @@ from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Probabilities, WrongWords
 
 # Receives the phase, the amount done and the total: "fetch" and "convert" of a model in bytes,
-# "extract" in responses, "verify" and "explain" in tokens, "proof" in claims. Totals are estimates.
+# "extract" in responses, "verify", "explain" and "proof" in tokens. Totals are estimates.
 Progress = Callable[[str, int, int], None]
 
 

@@ -108,6 +108,11 @@ class Calibration:
         return Status.UNSUPPORTED
 
 
+def entailment_of(answer: Probabilities) -> float:
+    """Return P(E)."""
+    return answer.entailment
+
+
 def contradiction_of(answer: Probabilities) -> float:
     """Return P(C), 0 for a two-way verifier."""
     return 0.0 if answer.contradiction is None else answer.contradiction
@@ -164,7 +169,7 @@ def uncheckable(claim: Claim, reason: str) -> ClaimReport:
 def settling_probability(status: Status) -> Settling | None:
     """Return the probability that settles a claim of a state; None if nothing settles it."""
     if status is Status.SUPPORTED:
-        return lambda answer: answer.entailment
+        return entailment_of
     return contradiction_of if status is Status.CONTRADICTED else None
 
 
@@ -206,8 +211,7 @@ def choose_passage(
         if found:
             return min(found, key=_length)
     closest = [item for item in passages if not item[0].page] or passages
-    value = settling or (lambda answer: answer.entailment)
-    return best_passage([evidence_of(*item) for item in closest], value)
+    return best_passage([evidence_of(*item) for item in closest], settling or entailment_of)
 
 
 def _length(passage: Evidence) -> int:

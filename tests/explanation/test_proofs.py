@@ -74,24 +74,23 @@ WON = "Anna Brandt won the regatta."
 
 
 @pytest.mark.parametrize(
-    ("phrases", "proof", "rounds"),
+    ("phrases", "proof", "judged"),
     [
         (["regatta"], WON, 1),
         (["nurse"], "She is a nurse.", 2),
         (["regatta", ". "], f"{WON} The weather was fine.", 3),  # shorter than with the one before
-        (["regatta", "nurse"], f"{WON} The weather was fine. She is a nurse.", 4),
-        (["harbour", "regatta"], f"The harbour was dredged in spring. {WON}", 3),
-        (["dredged", "fine"], SOURCE[: SOURCE.index(" She")], 4),
-        (["dredged", "lamp"], SOURCE[: SOURCE.index(" Nobody")], 5),
-        (["harbour", "Fireworks"], SOURCE, 5),
+        (["regatta", "nurse"], f"{WON} The weather was fine. She is a nurse.", 5),
+        (["harbour", "regatta"], f"The harbour was dredged in spring. {WON}", 4),
+        (["dredged", "fine"], SOURCE[: SOURCE.index(" She")], 6),
+        (["dredged", "lamp"], SOURCE[: SOURCE.index(" Nobody")], 7),
+        (["harbour", "Fireworks"], SOURCE, 7),
     ],
 )
-def test_shortest_settling_passage_is_shown(phrases: list[str], proof: str, rounds: int) -> None:
+def test_shortest_settling_passage_is_shown(phrases: list[str], proof: str, judged: int) -> None:
     verifier = NeedsAll(*phrases)
     assert passages(verifier, findings("The nurse Anna Brandt won the regatta.")) == [[proof]]
     pairs = [pair for call in verifier.calls for pair in call]
-    assert len(pairs) == len(set(pairs))
-    assert len(verifier.calls) == rounds
+    assert len(pairs) == len(set(pairs)) == judged
 
 
 def test_best_sentence_is_tried_with_each_neighbour() -> None:
@@ -155,13 +154,13 @@ def test_answers_that_fit_no_passage_are_refused() -> None:
             return [*super().judge(pairs), YES]
 
     with pytest.raises(ValueError, match="longer"):
-        find_proofs([findings(WON)], Talkative("regatta"))
+        find_proofs([findings("She won the regatta.")], Talkative("regatta"))
 
 
-def test_search_ends_with_the_first_round_that_settles() -> None:
+def test_search_ends_with_the_first_passage_that_settles() -> None:
     verifier = NeedsAll("regatta")
-    passages(verifier, findings(WON))
-    assert verifier.calls == [[(WON, WON)]]
+    passages(verifier, findings("She won the regatta."))
+    assert verifier.calls == [[(WON, "She won the regatta.")]]
 
 
 def test_contradicting_passage_is_shown() -> None:
@@ -217,20 +216,22 @@ def test_neighbour_of_an_unsettled_claim_keeps_its_proof(unsettled: int) -> None
 
 def test_statement_with_resolved_references_is_asked_about() -> None:
     found = findings("She won the regatta.")
-    report = replace(found.reports[0], read_as=WON)
+    read_as = "The nurse won the regatta."
+    report = replace(found.reports[0], read_as=read_as)
     verifier = NeedsAll("regatta")
     passages(verifier, replace(found, reports=(report,)))
-    assert {claim for call in verifier.calls for _, claim in call} == {WON}
+    assert {claim for call in verifier.calls for _, claim in call} == {read_as}
 
 
-def test_progress_counts_claims_and_batches_are_small() -> None:
+def test_progress_never_falls_and_batches_are_small() -> None:
     seen: list[tuple[int, int]] = []
     verifier = NeedsAll("harbour", "Fireworks")
     items = [findings(*(f"Guest {at} of {n} won." for at in range(10))) for n in range(3)]
     find_proofs(items, verifier, lambda done, of: seen.append((done, of)))
     assert max(map(len, verifier.calls)) <= 16
-    assert {of for _, of in seen} == {30}
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    shares = [done / of for done, of in seen]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
 
 
 def finding_its_own_passages(monkeypatch: pytest.MonkeyPatch, verifier: Verifier) -> None:

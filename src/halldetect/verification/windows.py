@@ -166,11 +166,15 @@ def _cut_sentence(counted: CountedDocument, sentence: Span, room: int) -> list[S
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Statements about one source, its documents, and their names if they have any."""
+    """Statements about one source, its documents, and their names if they have any.
+
+    `passages` has a document and spans of it for each statement, if these were chosen already.
+    """
 
     statements: tuple[str, ...]
     documents: tuple[Document, ...]
     names: tuple[str, ...] = ()
+    passages: tuple[tuple[int, Sequence[Span]], ...] = ()
 
 
 class FittedTask:
@@ -225,6 +229,10 @@ class FittedTask:
 
     def plan(self, at: int) -> list[Window]:
         """Return the windows of a statement."""
+        if self.task.passages:
+            document, spans = self.task.passages[at]
+            every = range(len(self._sources))
+            return self._windows([spans if one == document else () for one in every], page=False)
         steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
         room = self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
         pages = [] if self._short_only else self._all_pages(room)
