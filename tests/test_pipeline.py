@@ -172,7 +172,7 @@ def test_failing_search_for_a_proof_is_a_note(monkeypatch: pytest.MonkeyPatch) -
     [
         ("check_facts", "facts could not be compared"),
         ("explain", "failing claims could not be explained"),
-        ("find_proofs", "no shorter passage could be looked for"),
+        ("find_proofs", "no short passage could be looked for"),
         ("mark_wrong_words", "wrong words could not be marked"),
         ("find_disputes", "disputes could not be looked for"),
     ],

@@ -196,30 +196,19 @@ def _explained(
     findings = [
         replace(item, reports=mark_not_found(item.reports, item.not_found)) for item in items
     ]
-    answer = partial(verify, models.verifier, enough=models.calibration.is_enough)
-    reasons = partial(explain, answer=answer, calibration=models.calibration)
-    compare = partial(
-        check_facts, answer=answer, calibration=models.calibration, rules=models.rules
-    )
-    disputes = partial(
-        find_disputes, verifier=models.locator or models.verifier, calibration=models.calibration
-    )
-    why = ("explain", "failing claims could not be explained", reasons)
-    shown: list[tuple[str, str, Step]]
-    if models.locator is not None:
-        passages = partial(locate, judge=models.verifier, locator=models.locator)
-        shown = [("proof", "no short passage could be looked for", passages), why]
-    else:
-        proofs = partial(find_proofs, verifier=models.verifier)
-        shown = [why, ("proof", "no shorter passage could be looked for", proofs)]
     steps: list[tuple[str, str, Step]] = [
-        ("facts", "facts could not be compared", compare),
-        *shown,
+        ("facts", "facts could not be compared", check_facts),
+        (
+            "proof",
+            "no short passage could be looked for",
+            find_proofs if models.locator is None else locate,
+        ),
+        ("explain", "failing claims could not be explained", explain),
         ("facts", "wrong words could not be marked", mark_wrong_words),
-        ("facts", "disputes could not be looked for", disputes),
+        ("facts", "disputes could not be looked for", find_disputes),
     ]
     for phase, failure, step in steps:
-        advancing = partial(step, progress=_advance(progress, phase))
+        advancing = partial(step, models=models, progress=_advance(progress, phase))
         findings = _together(phase, failure, advancing, findings)
     return findings
 

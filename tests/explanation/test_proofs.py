@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
 from halldetect import Detector
-from halldetect.explanation.proofs import find_proofs
+from halldetect.explanation import proofs
 from halldetect.inputs import CleanPair
+from halldetect.loading import Models
 from halldetect.preparation import Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status
+from halldetect.scoring import Calibration
 from halldetect.verification.judging import Judgement
 from halldetect.verification.windows import Window
 from tests.support.fakes import OverlapVerifier
@@ -61,6 +63,14 @@ def findings(
             ClaimReport(text, None, None, status, None, 0.9, proof=whole) for text in statements
         ),
     )
+
+
+def find_proofs(
+    items: Sequence[Findings],
+    verifier: Verifier,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Findings]:
+    return proofs.find_proofs(items, Models(verifier, Calibration(), 0.5), progress)
 
 
 def passages(verifier: OverlapVerifier, *items: Findings) -> list[list[str | None]]:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from halldetect.explanation.error_kinds import error_kind, other_number
+from halldetect.loading import Models
 from halldetect.preparation import Findings
 from halldetect.report import CitationReport, ErrorReport, Status
 from halldetect.scoring import Calibration, score_claim
-from halldetect.verification.judging import Judgement
+from halldetect.verification.judging import Advance, Judgement, verify
 from halldetect.verification.windows import Task
 
 
 def explain(
-    findings: Sequence[Findings],
-    answer: Callable[..., list[list[Judgement]]],
-    calibration: Calibration,
-    progress: Callable[[int, int], None] | None = None,
+    findings: Sequence[Findings], models: Models, progress: Advance | None = None
 ) -> list[Findings]:
     """Judge claims against cited documents, batched over all responses, and name the errors.
 
-    `answer` judges tasks as `verification.judging.verify` does. `progress` is also called before
-    each failing claim, because comparing words takes time.
+    `progress` is also called before each failing claim, because comparing words takes time.
     """
     wanted = [
         (number, at, document)
@@ -37,7 +34,8 @@ def explain(
         for number, at, document in wanted
     ]
     judged: list[dict[tuple[int, int | None], Judgement]] = [{} for _ in findings]
-    answers = answer(tasks, progress=progress) if tasks else []
+    calibration = models.calibration
+    answers = verify(models.verifier, tasks, calibration.is_enough, progress)
     for (number, at, document), (found,) in zip(wanted, answers, strict=True):
         judged[number][at, document] = found
     return [
@@ -50,7 +48,7 @@ def _explained(
     item: Findings,
     judged: Mapping[tuple[int, int | None], Judgement],
     calibration: Calibration,
-    progress: Callable[[int, int], None] | None,
+    progress: Advance | None,
 ) -> Findings:
     def status(at: int, document: int | None) -> Status:
         if document is None:  # a missing document supports nothing

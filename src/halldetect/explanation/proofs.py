@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from halldetect.loading import Models
 from halldetect.preparation import Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
@@ -42,7 +43,7 @@ Passages = Mapping[int, tuple[int, Sequence[Span]]]
 
 
 def find_proofs(
-    findings: Sequence[Findings], verifier: Verifier, progress: Advance | None = None
+    findings: Sequence[Findings], models: Models, progress: Advance | None = None
 ) -> list[Findings]:
     """Search passages shorter than the pages that settle claims."""
     found = list(findings)
@@ -51,22 +52,20 @@ def find_proofs(
         (Status.CONTRADICTED, contradiction_of),
     ):
         searched = [dict(_searched(item, status, settling)) for item in found]
-        found = _shown(found, searched, verifier, _from(settling, SETTLED_FROM), progress)
+        found = _shown(found, searched, models.verifier, _from(settling, SETTLED_FROM), progress)
     return found
 
 
 def locate(
-    findings: Sequence[Findings],
-    judge: Verifier,
-    locator: Verifier,
-    progress: Advance | None = None,
+    findings: Sequence[Findings], models: Models, progress: Advance | None = None
 ) -> list[Findings]:
     """Replace the pages that decided claims by short passages.
 
-    `judge` finds those of contradicted claims and other languages, `locator` all others.
+    The verifier finds those of contradicted claims and other languages, the locator all others.
     """
     found = list(findings)
-    for verifier, by_judge in ((judge, True), (locator, False)):
+    assert models.locator is not None
+    for verifier, by_judge in ((models.verifier, True), (models.locator, False)):
         places = [
             [
                 at

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from halldetect.findings.numbers import check_numbers
 from halldetect.findings.verbatim import VerbatimSource, changed_words, invented
 from halldetect.findings.wrong_words import lowered
+from halldetect.loading import Models
 from halldetect.preparation import Findings
-from halldetect.protocols import Rule
 from halldetect.report import ErrorKind, QuotationReport, QuotationState, WrongWords
-from halldetect.scoring import Calibration
-from halldetect.verification.judging import Judgement
+from halldetect.verification.judging import Advance
 
 _FINE = (QuotationState.VERBATIM, QuotationState.OTHER_DOCUMENT)
 
 
 def check_facts(
-    findings: Sequence[Findings],
-    answer: Callable[..., list[list[Judgement]]],
-    calibration: Calibration,
-    progress: Callable[[int, int], None] | None = None,
-    rules: Sequence[Rule] = (),
+    findings: Sequence[Findings], models: Models, progress: Advance | None = None
 ) -> list[Findings]:
-    """Compare the numbers, quotations and identifiers of all claims with their sources.
-
-    `answer` judges tasks like `verification.judging.verify`; `rules` are the caller's own.
-    """
+    """Compare the numbers, quotations and identifiers of all claims with their sources."""
     results = []
-    for item in check_numbers(findings, answer, calibration, progress):
-        fitted = calibration.for_response(item.length)
+    for item in check_numbers(findings, models, progress):
+        fitted = models.calibration.for_response(item.length)
         texts = [document.text for document in item.documents]
         source = VerbatimSource(texts)
         known = (*texts, *item.pair.document_names, item.question, *item.known)
@@ -50,7 +42,7 @@ def check_facts(
             claim = lowered(claim, changed, item.pair.response, fitted, certain=certain)
             names = [WrongWords(ErrorKind.IDENTIFIER, name) for name in invented(claim.text, known)]
             claim = lowered(claim, names, item.pair.response, fitted, certain=True)
-            wrong = [word for rule in rules for word in rule(claim, texts)]
+            wrong = [word for rule in models.rules for word in rule(claim, texts)]
             claims.append(lowered(claim, wrong, item.pair.response, fitted, certain=True))
         results.append(item.adding(claims))
     return results

@@ -6,20 +6,21 @@ finds a difference: another number, date or name, a negation or an opposite. The
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.facts.quantities import read_quantities
+from halldetect.loading import Models
 from halldetect.preparation import Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Span
 from halldetect.reading.overlap import WordIndex, content_keys, shared_part
 from halldetect.reading.sources import read_source
 from halldetect.report import Dispute, Evidence, Report, Status
-from halldetect.scoring import Calibration, contradiction_of
-from halldetect.verification.judging import ask, verify
+from halldetect.scoring import contradiction_of
+from halldetect.verification.judging import Advance, ask, verify
 from halldetect.verification.windows import Task
 
 # A sentence about a claim, or about a question, has this share of its content words.
@@ -34,10 +35,7 @@ _MADE_FROM = 0.3
 
 
 def find_disputes(
-    findings: Sequence[Findings],
-    verifier: Verifier,
-    calibration: Calibration,
-    progress: Callable[[int, int], None] | None = None,
+    findings: Sequence[Findings], models: Models, progress: Advance | None = None
 ) -> list[Findings]:
     """Return the claims of each response, with `against` where a document contradicts one.
 
@@ -49,12 +47,13 @@ def find_disputes(
         if len(item.documents) > 1
         for candidate in _candidates(item)
     ]
+    verifier = models.locator or models.verifier
     answers = ask(verifier, [pair for *_, pair in found], progress)
     reports = [list(item.reports) for item in findings]
     for number, at, document, span, pair in found:
         report, item = reports[number][at], findings[number]
         contradiction = contradiction_of(answers[pair])
-        if contradiction > calibration.contradicted_above and not report.against:
+        if contradiction > models.calibration.contradicted_above and not report.against:
             passage = Evidence(span.cut(item.documents[document].text), document, span)
             proof = report.proof.document if report.proof else document
             dispute = Dispute(passage, _newer(item, proof, document))
@@ -107,9 +106,7 @@ def _date(item: Findings, document: int) -> float | None:
     return None
 
 
-def find_missing(
-    report: Report, verifier: Verifier, progress: Callable[[int, int], None] | None = None
-) -> Report:
+def find_missing(report: Report, verifier: Verifier, progress: Advance | None = None) -> Report:
     """Return the report with `missing`: sentences about the question that the response leaves out.
 
     Without a question or a response, the report is unchanged.

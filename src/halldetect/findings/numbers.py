@@ -12,7 +12,7 @@ of the source; because verifiers cannot compute, its support then rises a quarte
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -27,13 +27,14 @@ from halldetect.facts.quantities import (
     words_of,
 )
 from halldetect.findings.wrong_words import lowered
+from halldetect.loading import Models
 from halldetect.preparation import Findings
 from halldetect.reading.answers import ANSWER_TO
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.structured import read_records
 from halldetect.report import ClaimReport, ErrorKind, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
-from halldetect.verification.judging import Judgement
+from halldetect.verification.judging import Advance, verify
 from halldetect.verification.windows import Task
 
 # A claim that is contradicted more clearly is not judged again because of a chance step.
@@ -81,13 +82,10 @@ _DATES = frozenset(("year", "month", "day", "day of year", "clock"))
 
 
 def check_numbers(
-    findings: Sequence[Findings],
-    answer: Callable[..., list[list[Judgement]]],
-    calibration: Calibration,
-    progress: Callable[[int, int], None] | None = None,
+    findings: Sequence[Findings], models: Models, progress: Advance | None = None
 ) -> list[Findings]:
-    """Compare the numbers of all claims; the arguments are those of `check_facts`."""
-    results = []
+    """Compare the numbers of all claims."""
+    results, calibration = [], models.calibration
     for item in findings:
         source = _Source(item)
         reports = list(item.reports)
@@ -105,7 +103,7 @@ def check_numbers(
             if reports[at].status is not Status.SUPPORTED and steps and not unknown
         }
         task = Task(tuple(wanted.values()), item.documents, item.pair.document_names)
-        judged = answer([task], progress=progress)[0] if wanted else []
+        (judged,) = verify(models.verifier, [task], calibration.is_enough, progress)
         for at, found in zip(wanted, judged, strict=True):
             scored = score_claim(item.claims[at], found, fitted)
             support = scored.support or 0.0

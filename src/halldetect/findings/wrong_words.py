@@ -8,13 +8,14 @@ leaving out one phrase at a time: the shortest one without which a claim is supp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice, pairwise
 
 from halldetect.explanation.error_kinds import KINDS
 from halldetect.facts.phrases import Edit, shortened
 from halldetect.facts.recogniser import find_facts
+from halldetect.loading import Models
 from halldetect.preparation import Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
@@ -23,7 +24,7 @@ from halldetect.reading.overlap import content_keys, content_words
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
-from halldetect.verification.judging import verify
+from halldetect.verification.judging import Advance, verify
 from halldetect.verification.windows import Task
 
 # A claim with more support than this keeps it, unless a rule needs no verifier.
@@ -72,9 +73,12 @@ def located(wrong: WrongWords, report: ClaimReport, response: str) -> WrongWords
 
 
 def mark_wrong_words(
-    findings: Sequence[Findings], progress: Callable[[int, int], None] | None = None
+    findings: Sequence[Findings], models: Models, progress: Advance | None = None
 ) -> list[Findings]:
-    """Return the claims of each response with `wrong` filled where a rule finds the words."""
+    """Return the claims of each response with `wrong` filled where a rule finds the words.
+
+    It uses no model; the arguments are those of every step.
+    """
     results = []
     for item in findings:
         reports = list(item.reports)
@@ -136,7 +140,7 @@ def find_words(
     reports: Sequence[Report],
     verifier: Verifier,
     calibration: Calibration,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Advance | None = None,
 ) -> list[Report]:
     """Return reports with `wrong` of the failing claims filled by removal, judged together."""
     edits = [dict(_edits(report)) for report in reports]
