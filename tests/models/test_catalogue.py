@@ -11,7 +11,7 @@ from halldetect.models import catalogue
 
 
 def test_names_are_unique_and_complete() -> None:
-    names = [entry.name for entry in catalogue.entries()]
+    names = [entry.name for entry in catalogue.ENTRIES]
     assert names == [
         "smollm2-135m",
         "qwen2.5-coder-0.5b",
@@ -20,7 +20,7 @@ def test_names_are_unique_and_complete() -> None:
         "gemma-2-9b",
     ]
     assert names[0] == catalogue.DEFAULT_EXTRACTOR
-    for entry in catalogue.entries():
+    for entry in catalogue.ENTRIES:
         assert re.fullmatch("[0-9a-f]{64}", entry.sha256)
         assert re.fullmatch("[0-9a-f]{40}", entry.revision)
         assert all("==" in part.requirement for part in entry.mirror)

@@ -48,7 +48,7 @@ def test_broken_connection_is_resumed(
     server.sha256 = hashlib.sha256(server.data).hexdigest()
     server.breaks_at = 15_000_000
     large = replace(ENTRY, bytes=len(server.data), sha256=server.sha256)
-    monkeypatch.setattr(catalogue, "_ENTRIES", (large,))
+    monkeypatch.setattr(catalogue, "ENTRIES", (large,))
     assert model_store.pull("tiny").read_bytes() == server.data
     assert len(server.gets) == 2
     assert server.gets[0] == 0
@@ -77,7 +77,7 @@ def test_hub_file_that_changed_is_not_fetched(server: HubServer, registry: Path)
 def test_hub_with_wrong_bytes_leaves_nothing(
     store: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "_ENTRIES", (replace(ENTRY, mirror=()),))
+    monkeypatch.setattr(catalogue, "ENTRIES", (replace(ENTRY, mirror=()),))
     server.data = BYTES[:-1] + b"!"
     with pytest.raises(FetchError, match="was thrown away") as caught:
         model_store.pull("tiny")

@@ -144,7 +144,7 @@ from halldetect.models import catalogue
 from halldetect.models import store as model_store
 from halldetect.models.catalogue import ModelEntry
 tiny = ModelEntry("tiny", "tiny.gguf", {size}, {sha!r}, "Apache-2.0", "someone/tiny")
-catalogue._ENTRIES = (tiny,)
+catalogue.ENTRIES = (tiny,)
 print(model_store.pull("tiny", lambda *args: print(*args, file=sys.stderr, flush=True)))
 """
 

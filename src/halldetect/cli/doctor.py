@@ -108,16 +108,16 @@ def _models() -> dict[str, str]:
     from halldetect.models import catalogue, integrity, store
 
     states = {}
-    for name in integrity.shipped_names():
+    for name in integrity.SHIPPED_DIGESTS:
         try:
             integrity.require_shipped(name)
             states[name] = "in the package, verified"
         except ModelError as error:
             states[name] = str(error)
     try:
-        return states | {entry.name: store.state(entry) for entry in catalogue.entries()}
+        return states | {entry.name: store.state(entry) for entry in catalogue.ENTRIES}
     except OSError as error:
-        return states | {entry.name: f"unknown: {error.strerror}" for entry in catalogue.entries()}
+        return states | {entry.name: f"unknown: {error.strerror}" for entry in catalogue.ENTRIES}
 
 
 def _attempt(plan: Callable[[], str]) -> str:
@@ -159,12 +159,12 @@ def run_list(arguments: argparse.Namespace) -> int:
     from halldetect.models import catalogue, integrity, store
 
     rows = [("NAME", "STATE", "SIZE", "LICENCE")]
-    for name in integrity.shipped_names():
+    for name in integrity.SHIPPED_DIGESTS:
         files = (integrity.WEIGHTS / name).rglob("*")
         size = store.megabytes(sum(file.stat().st_size for file in files))
         needs = f", needs {catalogue.find(name).name}" if name in catalogue.BUILT_ON else ""
         rows.append((name, f"in the package{needs}", size, ""))
-    for entry in catalogue.entries():
+    for entry in catalogue.ENTRIES:
         # `--extractor gguf` selects this one.
         name = entry.name + (" (gguf)" if entry.name == catalogue.DEFAULT_EXTRACTOR else "")
         rows.append((name, store.state(entry), store.megabytes(entry.bytes), entry.licence))
@@ -193,9 +193,9 @@ def run_verify(arguments: argparse.Namespace) -> int:
     """Read whole models and compare their digests."""
     from halldetect.models import catalogue, integrity, store
 
-    shipped = integrity.shipped_names()
+    shipped = integrity.SHIPPED_DIGESTS
     _require_known([name for name in arguments.names if name not in shipped])
-    cached = [entry.name for entry in catalogue.entries() if store.state(entry) != "absent"]
+    cached = [entry.name for entry in catalogue.ENTRIES if store.state(entry) != "absent"]
     status = 0
     for name in arguments.names or [*shipped, *cached]:
         try:

@@ -49,11 +49,6 @@ _OPPOSITES = tuple(
         "included/excluded passed/failed improved/worsened gained/lost possible/impossible"
     ).split()
 )
-KINDS = {
-    FactKind.DATE: ErrorKind.DATE,
-    FactKind.NUMBER: ErrorKind.NUMBER,
-    FactKind.NAME: ErrorKind.NAME,
-}
 
 
 class _Side:
@@ -150,7 +145,7 @@ def _other_fact(fact: Fact | None, said: _Side, clause: _Side) -> ErrorReport | 
         return near[:1] == around[:1], same_after, len({*near} & {*around})
 
     other = max(others, key=likeness)
-    return ErrorReport(KINDS[fact.kind], fact.text, other.text)
+    return ErrorReport(ErrorKind(fact.kind), fact.text, other.text)
 
 
 def _near(text: str, fact: Fact) -> list[str]:

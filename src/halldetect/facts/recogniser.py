@@ -84,7 +84,7 @@ _LOOK_BACK = 20
 
 
 class FactKind(StrEnum):
-    """The kinds of fact."""
+    """The kinds of fact; an error in one has the same name."""
 
     DATE = "date"
     NUMBER = "number"

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice, pairwise
 
-from halldetect.explanation.error_kinds import KINDS
 from halldetect.facts.phrases import Edit, shortened
 from halldetect.facts.recogniser import find_facts
 from halldetect.loading import Models
@@ -190,4 +189,4 @@ def _words(claim: str, edit: Edit) -> WrongWords:
     # An edit before a noun also replaces the article.
     words = (words.partition(" ")[2] if edit.text.endswith(" ") else words).strip(" ,;:()")
     facts = find_facts(words)
-    return WrongWords(KINDS[facts[0].kind] if len(facts) == 1 else ErrorKind.INVENTED, words)
+    return WrongWords(ErrorKind(facts[0].kind) if len(facts) == 1 else ErrorKind.INVENTED, words)

@@ -45,7 +45,7 @@ def _numbered(package: str, version: str, count: int) -> tuple[MirrorPart, ...]:
     )
 
 
-_ENTRIES = (
+ENTRIES = (
     ModelEntry(
         name="smollm2-135m",
         filename="SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -99,14 +99,9 @@ _ENTRIES = (
 BUILT_ON = {"large": "qwen2.5-coder-1.5b"}
 
 
-def entries() -> tuple[ModelEntry, ...]:
-    """Return every model of the catalogue, the default first."""
-    return _ENTRIES
-
-
 def find(name: str) -> ModelEntry:
     """Return the model of that name; raise ModelError with the nearest name."""
-    found = {entry.name: entry for entry in _ENTRIES}
+    found = {entry.name: entry for entry in ENTRIES}
     wanted = BUILT_ON.get(name.lower(), name.lower())
     if wanted not in found:
         raise ModelError(f"unknown model {name!r}; {name_advice(name, list(found))}")

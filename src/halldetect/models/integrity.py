@@ -38,11 +38,6 @@ def joint_digest(digests: dict[str, str]) -> str:
     return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
 
 
-def shipped_names() -> tuple[str, ...]:
-    """Return the names of the released weights in the package."""
-    return tuple(SHIPPED_DIGESTS)
-
-
 def require_shipped(name: str, weights: Path = WEIGHTS) -> dict[str, str]:
     """Return the digests of weights in the package by file, as `file_digests` does.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from halldetect.errors import ConfigurationError, name_advice
-from halldetect.models.catalogue import DEFAULT_EXTRACTOR, entries
+from halldetect.models.catalogue import DEFAULT_EXTRACTOR, ENTRIES
 from halldetect.models.download import Progress, no_progress
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.sentences import sentences
@@ -42,7 +42,7 @@ def load_extractor(
     the bytes of its download.
     """
     kind, _, rest = spec.strip().partition(":")
-    stored = {entry.name for entry in entries()}
+    stored = {entry.name for entry in ENTRIES}
     if spec == "sentences":
         return SentenceExtractor()
     if kind == "openai":
