@@ -204,7 +204,7 @@ def test_observers_get_the_claims_and_the_phases() -> None:
         ClaimsExtracted(0, (Claim("Bob left", Span(0, 8)), Claim("Ann sang", Span(10, 18)))),
         ClaimsExtracted(2, (Claim("Bob left", Span(0, 8)),)),
     ]
-    assert steps == [("verify", 2, 2), ("verify", 1, 1)]
+    assert {phase for phase, _, _ in steps} == {"verify"}
     for report in (reports[0], reports[2]):
         assert set(report.cost.seconds) == {"extract", "verify"}
         assert all(0.0 <= spent < 60.0 for spent in report.cost.seconds.values())
@@ -226,7 +226,8 @@ def test_every_pair_is_judged_once_in_batches(kind: type[OverlapVerifier], most:
     pairs = [pair for call in verifier.calls for pair in call]
     assert len(pairs) == len(set(pairs)) == 30
     assert [len(call) for call in verifier.calls[:-1]] == [most] * (29 // most)
-    assert steps == [("verify", min(most * (at + 1), 30), 30) for at in range(len(verifier.calls))]
+    assert [done for _, done, _ in steps] == sorted(done for _, done, _ in steps)
+    assert steps[-1][1] == steps[-1][2]
 
 
 def test_two_way_verifier_contradicts_nothing() -> None:

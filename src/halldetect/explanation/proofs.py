@@ -29,7 +29,7 @@ from halldetect.scoring import (
     entailment_of,
 )
 from halldetect.verification.judging import Advance, Enough, verify
-from halldetect.verification.windows import Task
+from halldetect.verification.windows import Task, Window
 
 # Sentences on each side of the best one, one number after the other.
 _AROUND = (1, 3, 7)
@@ -38,8 +38,8 @@ _MOST_BETWEEN = 4
 # A passage settles a claim at this probability, and needs no other one. More is asked than of the
 # judge's own passages, because another verifier answers.
 CLEAR = 0.8
-# The passages of a document to judge, by the index of a claim.
-Passages = Mapping[int, tuple[int, Sequence[Span]]]
+# The passages to judge, by the index of a claim.
+Passages = Mapping[int, Sequence[Window]]
 
 
 def find_proofs(
@@ -98,7 +98,7 @@ def _shown(
         Task(
             tuple(item.statement(at) for at in chosen),
             item.documents,
-            passages=tuple(chosen.values()) if isinstance(chosen, Mapping) else (),
+            windows=tuple(chosen.values()) if isinstance(chosen, Mapping) else (),
         )
         for item, chosen in zip(findings, places, strict=True)
     ]
@@ -107,9 +107,9 @@ def _shown(
     for item, chosen, task, answers in zip(findings, places, tasks, judged, strict=True):
         reports = list(item.reports)
         for at, answer in zip(chosen, answers, strict=True):
-            settles = not task.passages or (enough and any(map(enough, answer.probabilities)))
+            settles = not task.windows or (enough and any(map(enough, answer.probabilities)))
             if answer.windows and settles:
-                least = SETTLED_FROM if task.passages else CLEAR
+                least = SETTLED_FROM if task.windows else CLEAR
                 passage = choose_passage(answer, reports[at].status, least)
                 reports[at] = replace(reports[at], proof=passage)
         results.append(item.adding(reports, list(zip(task.statements, answers, strict=True))))
@@ -118,7 +118,7 @@ def _shown(
 
 def _searched(
     item: Findings, status: Status, settling: Settling
-) -> Iterator[tuple[int, tuple[int, Sequence[Span]]]]:
+) -> Iterator[tuple[int, list[Window]]]:
     """Yield each claim of a state that a page settles, and the passages of the page."""
     for at, report in enumerate(item.reports):
         known = report.proof
@@ -134,7 +134,14 @@ def _searched(
                 if statement == item.statement(at) and window.document == known.document
             }
             spans = dict.fromkeys(_candidates(document, known.span, item.statement(at)))
-            yield at, (known.document, [span for span in spans if span not in judged])
+            yield (
+                at,
+                [
+                    Window(document.readable(span), known.document, span, page=False)
+                    for span in spans
+                    if span not in judged
+                ],
+            )
 
 
 def _candidates(document: Document, page: Span, statement: str) -> Iterator[Span]:

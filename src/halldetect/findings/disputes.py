@@ -20,8 +20,8 @@ from halldetect.reading.overlap import WordIndex, content_keys, shared_part
 from halldetect.reading.sources import read_source
 from halldetect.report import Dispute, Evidence, Report, Status
 from halldetect.scoring import contradiction_of
-from halldetect.verification.judging import Advance, ask, verify
-from halldetect.verification.windows import Task
+from halldetect.verification.judging import Advance, verify
+from halldetect.verification.windows import Task, Window
 
 # A sentence about a claim, or about a question, has this share of its content words.
 _MIN_SHARED, _MIN_ASKED = 0.5, 0.4
@@ -37,32 +37,33 @@ _MADE_FROM = 0.3
 def find_disputes(
     findings: Sequence[Findings], models: Models, progress: Advance | None = None
 ) -> list[Findings]:
-    """Return the claims of each response, with `against` where a document contradicts one.
-
-    `progress` gets the number of judged and of all candidates.
-    """
-    found = [
-        (number, *candidate)
-        for number, item in enumerate(findings)
-        if len(item.documents) > 1
-        for candidate in _candidates(item)
+    """Return the claims of each response, with `against` where a document contradicts one."""
+    found = [[*_candidates(item)] if len(item.documents) > 1 else [] for item in findings]
+    tasks = [
+        Task(
+            tuple(item.statement(at) for at, _ in candidates),
+            windows=tuple([window] for _, window in candidates),
+        )
+        for item, candidates in zip(findings, found, strict=True)
     ]
-    verifier = models.locator or models.verifier
-    answers = ask(verifier, [pair for *_, pair in found], progress)
-    reports = [list(item.reports) for item in findings]
-    for number, at, document, span, pair in found:
-        report, item = reports[number][at], findings[number]
-        contradiction = contradiction_of(answers[pair])
-        if contradiction > models.calibration.contradicted_above and not report.against:
-            passage = Evidence(span.cut(item.documents[document].text), document, span)
-            proof = report.proof.document if report.proof else document
-            dispute = Dispute(passage, _newer(item, proof, document))
-            reports[number][at] = replace(report, against=dispute)
-    return [item.adding(some) for item, some in zip(findings, reports, strict=True)]
+    judged = verify(models.locator or models.verifier, tasks, progress=progress, short=True)
+    results = []
+    for item, candidates, answers in zip(findings, found, judged, strict=True):
+        reports = list(item.reports)
+        for (at, window), answer in zip(candidates, answers, strict=True):
+            report, other = reports[at], window.document
+            contradiction = contradiction_of(answer.probabilities[0])
+            if contradiction > models.calibration.contradicted_above and not report.against:
+                text = window.span.cut(item.documents[other].text)
+                proof = report.proof.document if report.proof else other
+                dispute = Dispute(Evidence(text, other, window.span), _newer(item, proof, other))
+                reports[at] = replace(report, against=dispute)
+        results.append(item.adding(reports))
+    return results
 
 
-def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, tuple[str, str]]]:
-    """Yield supported claims, the closest sentence of each other document, and both texts."""
+def _candidates(item: Findings) -> Iterator[tuple[int, Window]]:
+    """Yield the index of supported claims and the closest sentence of each other document."""
 
     @cache
     def sentences(document: int) -> list[tuple[Span, str, frozenset[str]]]:
@@ -85,7 +86,7 @@ def _candidates(item: Findings) -> Iterator[tuple[int, int, Span, tuple[str, str
             if shared_part(keys, shown) >= _MIN_SHARED and error_kind(
                 statement, text, contradicted=True
             ):
-                yield at, document, span, (text, statement)
+                yield at, Window(text, document, span, page=False)
 
 
 def _newer(item: Findings, first: int, second: int) -> int | None:

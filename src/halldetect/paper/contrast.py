@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from halldetect.paper.windows import truncated
@@ -10,8 +10,8 @@ from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Status, rounded
 from halldetect.scoring import best_passage, contradiction_of, evidence_of, uncheckable
-from halldetect.verification.judging import Judgement, ask, judged_by
-from halldetect.verification.windows import Window
+from halldetect.verification.judging import Advance, Judgement, verify
+from halldetect.verification.windows import Task, Window
 
 
 def contrast(entailment: Sequence[float], contradiction: Sequence[float | None]) -> float:
@@ -24,29 +24,26 @@ def judge_claims(
     claims: Sequence[Claim],
     windows: Sequence[Window],
     verifier: Verifier,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Advance | None = None,
 ) -> list[Judgement]:
-    """Judge each claim without a problem against every window; truncate windows that are too long.
-
-    `progress` gets the pairs judged and the number of pairs.
-    """
-    sizes = verifier.count_tokens([claim.text for claim in claims])
+    """Judge each claim without a problem against every window; truncate long windows."""
+    texts = tuple(claim.text for claim in claims)
+    sizes = verifier.count_tokens(texts)
     fitted = [
         []
         if claim.problem is not None or size >= verifier.max_tokens
         else _fitted(windows, verifier, verifier.max_tokens - size)
         for claim, size in zip(claims, sizes, strict=True)
     ]
-    by_claim = list(zip(claims, fitted, strict=True))
-    wanted = ((window.text, claim.text) for claim, chosen in by_claim for window in chosen)
-    answers = ask(verifier, wanted, progress)
+    task = Task(texts, windows=tuple(fitted))
+    (judged,) = verify(verifier, [task], progress=progress, short=True)
     return [
-        judged_by(verifier, claim.text, chosen, answers)
-        if chosen
+        found
+        if found.windows
         else Judgement(
             reason=claim.problem or f"the claim has {size} tokens; the verifier reads fewer"
         )
-        for (claim, chosen), size in zip(by_claim, sizes, strict=True)
+        for claim, size, found in zip(claims, sizes, judged, strict=True)
     ]
 
 

@@ -9,7 +9,7 @@ for word needs no verifier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from halldetect.protocols import Verifier
@@ -37,47 +37,21 @@ class Judgement:
     reason: str | None = None  # of an empty result
 
 
-def judged_by(
-    verifier: Verifier,
-    statement: str,
-    windows: Sequence[Window],
-    answers: Mapping[tuple[str, str], Probabilities],
-) -> Judgement:
-    """Return the answers of `ask` for the windows of one statement, with the tokens read."""
-    own, *counts = verifier.count_tokens([statement, *(window.text for window in windows)])
-    found = tuple(answers[window.text, statement] for window in windows)
-    return Judgement(tuple(windows), found, tokens=sum(counts) + own * len(windows))
-
-
-def ask(
-    verifier: Verifier, pairs: Iterable[tuple[str, str]], progress: Advance | None = None
-) -> dict[tuple[str, str], Probabilities]:
-    """Return the answer to every pair; identical pairs are judged once.
-
-    `progress` gets the pairs judged and the number of pairs, after each call of the verifier.
-    """
-    wanted = list(dict.fromkeys(pairs))
-    answers: dict[tuple[str, str], Probabilities] = {}
-    at_once = getattr(verifier, "pairs_at_once", PAIRS_AT_ONCE)
-    for start in range(0, len(wanted), at_once):
-        batch = wanted[start : start + at_once]
-        answers.update(zip(batch, verifier.judge(batch), strict=True))
-        if progress is not None:
-            progress(len(answers), len(wanted))
-    return answers
-
-
 class _Statement:
     """A statement with its windows and the answers so far, from round to round."""
 
     def __init__(self, fitted: FittedTask, at: int, enough: Enough | None) -> None:
         self.text = fitted.task.statements[at]
         self.size = fitted.sizes[at]
-        self._reason = fitted.reasons[at]
+        self._reason: str | None = None
         self._enough = enough
         self._answers: list[Probabilities] = []
         self.windows: Sequence[Window] = ()
-        if self._reason is None:
+        if fitted.task.windows:
+            self.windows = fitted.given(at)
+        elif (reason := fitted.reason(at)) is not None:
+            self._reason = reason
+        else:
             copy = fitted.copy(at)
             if copy is None:
                 self.windows = fitted.plan(at)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -168,13 +168,13 @@ def _cut_sentence(counted: CountedDocument, sentence: Span, room: int) -> list[S
 class Task:
     """Statements about one source, its documents, and their names if they have any.
 
-    `passages` has a document and spans of it for each statement, if these were chosen already.
+    With `windows` for each statement, these are judged, in their order, and no others.
     """
 
     statements: tuple[str, ...]
-    documents: tuple[Document, ...]
+    documents: tuple[Document, ...] = ()
     names: tuple[str, ...] = ()
-    passages: tuple[tuple[int, Sequence[Span]], ...] = ()
+    windows: tuple[Sequence[Window], ...] = ()
 
 
 class FittedTask:
@@ -189,7 +189,6 @@ class FittedTask:
         self._verifier = verifier
         self._longest = int(verifier.max_tokens * STATEMENT_SHARE)
         self.sizes = verifier.count_tokens(task.statements)
-        self.reasons = [self._reason(at) for at in range(len(task.statements))]
         self._sources = [CountedDocument(verifier, document) for document in task.documents]
         self._copies = Copies(task.documents)
         self._pages: dict[int, list[Window]] = {}
@@ -207,7 +206,14 @@ class FittedTask:
             for size in SHORT_SIZES
         ]
 
-    def _reason(self, at: int) -> str | None:
+    def given(self, at: int) -> list[Window]:
+        """Return the given windows of a statement, with their tokens."""
+        windows = self.task.windows[at]
+        counts = self._verifier.count_tokens([window.text for window in windows])
+        counted = zip(windows, counts, strict=True)
+        return [replace(window, tokens=count) for window, count in counted]
+
+    def reason(self, at: int) -> str | None:
         """Return why a statement cannot be judged; None if it can."""
         if self.sizes[at] > self._longest:
             return f"the claim has {self.sizes[at]} tokens; the verifier reads {self._longest}"
@@ -229,10 +235,6 @@ class FittedTask:
 
     def plan(self, at: int) -> list[Window]:
         """Return the windows of a statement."""
-        if self.task.passages:
-            document, spans = self.task.passages[at]
-            every = range(len(self._sources))
-            return self._windows([spans if one == document else () for one in every], page=False)
         steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
         room = self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
         pages = [] if self._short_only else self._all_pages(room)
@@ -306,19 +308,12 @@ class FittedTask:
         """Return pages of several documents, each under its name, as few as possible."""
         names = self.task.names or [f"Document {at + 1}" for at in range(len(self.task.documents))]
         texts = [f"{names[window.document]}\n{window.text}" for window in pages]
-        groups: list[list[int]] = []
-        filled = math.inf
-        for at, size in enumerate(self._verifier.count_tokens(texts)):
-            if filled + size + SEAM > room:
-                groups.append([])
-                filled = 0
-            groups[-1].append(at)
-            filled += size + SEAM
+        sizes = [size + SEAM for size in self._verifier.count_tokens(texts)]
         return [
-            pages[group[0]]
-            if len(group) == 1
-            else self._join([pages[at] for at in group], [texts[at] for at in group], "\n\n")
-            for group in groups
+            pages[start]
+            if end - start == 1
+            else self._join(pages[start:end], texts[start:end], "\n\n")
+            for start, end in pairwise([*_run_starts(sizes, room), len(pages)])
         ]
 
     def _join(self, windows: Sequence[Window], texts: Sequence[str], seam: str = " ") -> Window:
