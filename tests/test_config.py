@@ -12,7 +12,7 @@ from halldetect import Detector
 from halldetect.config import PAPER_EXTRACTOR, Configuration, Settings, options
 from halldetect.errors import ConfigurationError
 from halldetect.scoring import OPERATING_POINTS
-from halldetect.verification.presets import PAPER, describe_verifier, verifier_table
+from halldetect.verification.presets import PAPER, VERIFIERS, describe_verifier
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 NAMES = [field.name for field in fields(Configuration)]
@@ -166,7 +166,7 @@ def test_detector_of_the_paper_has_its_configuration() -> None:
 
 
 def test_names_of_models_are_described() -> None:
-    table = dict(verifier_table())
+    table = dict(VERIFIERS)
     assert describe_verifier(PAPER) == table[PAPER]
     assert describe_verifier(None) == describe_verifier("base") == table["base"]
     assert describe_verifier("hf:a/b") == table["hf:NAME"]

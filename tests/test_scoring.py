@@ -13,12 +13,12 @@ from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status
 from halldetect.scoring import (
+    SETTLING,
     Calibration,
     best_passage,
     evidence_of,
     response_score,
     score_claim,
-    settling_probability,
     threshold_value,
     uncheckable,
 )
@@ -210,7 +210,7 @@ def test_shortest_of_equal_passages_is_best() -> None:
 
 def test_settling_probability_follows_the_state() -> None:
     answer = Probabilities(0.7, 0.1, 0.2)
-    found = [settling_probability(status) for status in Status]
+    found = [SETTLING.get(status) for status in Status]
     assert [None if item is None else item(answer) for item in found] == [
         0.7,
         None,

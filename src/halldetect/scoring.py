@@ -118,6 +118,13 @@ def contradiction_of(answer: Probabilities) -> float:
     return 0.0 if answer.contradiction is None else answer.contradiction
 
 
+# By the state of a claim; nothing settles other states.
+SETTLING: Mapping[Status, Settling] = {
+    Status.SUPPORTED: entailment_of,
+    Status.CONTRADICTED: contradiction_of,
+}
+
+
 def threshold_value(threshold: float | str, verifier: Mapping[str, Any]) -> float:
     """Return the number of a threshold, which may be an operating point of the verifier.
 
@@ -166,13 +173,6 @@ def uncheckable(claim: Claim, reason: str) -> ClaimReport:
     )
 
 
-def settling_probability(status: Status) -> Settling | None:
-    """Return the probability that settles a claim of a state; None if nothing settles it."""
-    if status is Status.SUPPORTED:
-        return entailment_of
-    return contradiction_of if status is Status.CONTRADICTED else None
-
-
 def evidence_of(window: Window, answer: Probabilities) -> Evidence:
     """Return a window as a passage, with its rounded probabilities."""
     others = tuple(Evidence("", document, span) for document, span in window.others)
@@ -205,7 +205,7 @@ def choose_passage(
     A page is too long to point at a place, so it is the last choice for the closest passage.
     """
     passages = list(zip(judged.windows, map(_rounded, judged.probabilities), strict=True))
-    settling = settling_probability(status)
+    settling = SETTLING.get(status)
     if settling is not None:
         found = [evidence_of(*item) for item in passages if settling(item[1]) >= settled_from]
         if found:

@@ -172,7 +172,7 @@ def test_padded_runs_give_what_single_ones_give(
         with monkeypatch.context() as patch:
             patch.setattr(
                 "halldetect.verification.verifiers.transformers.runs",
-                lambda encoded, tokens: runs(encoded, GPU_TOKENS),
+                lambda encoded, *_: runs(encoded, GPU_TOKENS),
             )
             for found, expected in zip(identical(verifier, PAIRS), single, strict=True):
                 assert found.entailment == pytest.approx(expected.entailment, abs=1e-5)

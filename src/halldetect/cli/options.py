@@ -21,7 +21,7 @@ from halldetect.cli.progress import LOADING_PHASES, ProgressDisplay
 from halldetect.config import Configuration, Option, options
 from halldetect.errors import ConfigurationError, described
 from halldetect.paper.extractors import EXTRACTORS
-from halldetect.verification.presets import verifier_table
+from halldetect.verification.presets import VERIFIERS
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -103,7 +103,7 @@ def _own_verifier(name: str | None) -> Any:
 def _model_names() -> str:
     """Return the names of extractors and verifiers with a line on each."""
     own = ("MODULE:CLASS", "a class of your own (docs/extending.md); not for batch --engine ray")
-    tables = {"extractors": EXTRACTORS, "verifiers": (*verifier_table(), own)}
+    tables = {"extractors": EXTRACTORS, "verifiers": (*VERIFIERS, own)}
     parts = []
     for title, table in tables.items():
         width = max(len(name) for name, _ in table)

@@ -21,13 +21,7 @@ from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex
 from halldetect.report import Status
-from halldetect.scoring import (
-    SETTLED_FROM,
-    Settling,
-    choose_passage,
-    contradiction_of,
-    entailment_of,
-)
+from halldetect.scoring import SETTLED_FROM, SETTLING, Settling, choose_passage, entailment_of
 from halldetect.verification.judging import Advance, Enough, verify
 from halldetect.verification.windows import Task, Window
 
@@ -47,10 +41,7 @@ def find_proofs(
 ) -> list[Findings]:
     """Search passages shorter than the pages that settle claims."""
     found = list(findings)
-    for status, settling in (
-        (Status.SUPPORTED, entailment_of),
-        (Status.CONTRADICTED, contradiction_of),
-    ):
+    for status, settling in SETTLING.items():
         searched = [dict(_searched(item, status, settling)) for item in found]
         found = _shown(found, searched, models.verifier, _from(settling, SETTLED_FROM), progress)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from halldetect.errors import ModelError
@@ -64,9 +63,10 @@ def load_large(
         backend = torch_backend(model, read_adapter(adapter), prompt.answers, device)
     else:
         from halldetect.large.onnx_backend import OnnxBackend
+        from halldetect.large.onnx_convert import ROUNDING, converted
 
         place = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
-        file = _converted(place, model, adapter, prompt, progress)
+        file = converted(place / f"onnx-{ROUNDING}", model, adapter, prompt.answers, progress)
         backend = OnnxBackend(file, model, kept_tokens=context, threads=threads, library=chosen)
     config = adapter.with_name("config.json")
     settings = read_object(config) if config.is_file() else {}
@@ -80,20 +80,6 @@ def load_large(
         "operating_points": settings.get("operating_points"),
     }
     return LargeVerifier(backend, prompt, context, found.temperature, description)
-
-
-def _converted(
-    folder: Path, model: GgufFile, adapter: Path, prompt: Prompt, progress: Progress
-) -> Path:
-    """Return the converted model; remove those of other bases and adapters before a new one."""
-    from halldetect.large.onnx_convert import ROUNDING, converted
-
-    # Only then: two installations with a shared cache would delete each other's files.
-    if not folder.is_dir():
-        digest = "[0-9a-f]" * 12
-        for other in folder.parent.glob(f"{digest}-{digest}"):
-            shutil.rmtree(other, ignore_errors=True)
-    return converted(folder / f"onnx-{ROUNDING}", model, adapter, prompt.answers, progress)
 
 
 def chosen_runtime(device: str) -> str:

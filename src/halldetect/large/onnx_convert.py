@@ -56,6 +56,7 @@ def converted(
         waiting = f"waiting for another process that makes {folder}"
         with only_process(folder.with_name(f"{folder.name}.lock"), waiting, progress):
             if not file.is_file():  # another process may have made it meanwhile
+                _remove_others(folder.parent)
                 what = f"converting the large verifier for onnxruntime, once ({megabytes(size)})"
                 converter = _Converter(model, shape, read_adapter(adapter), answers)
                 whole = shape.layers
@@ -66,6 +67,18 @@ def converted(
             "set HALLDETECT_HOME to another folder"
         ) from error
     return file
+
+
+def _remove_others(folder: Path) -> None:
+    """Remove the models of other bases and adapters.
+
+    This happens before a new one only: two installations with a shared cache would delete each
+    other's files.
+    """
+    digest = "[0-9a-f]" * 12
+    for other in folder.parent.glob(f"{digest}-{digest}"):
+        if other != folder:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def _make(folder: Path, converter: _Converter, progress: Callable[[int], None]) -> None:

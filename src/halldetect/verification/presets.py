@@ -18,6 +18,15 @@ _LARGE_MEMORY, _OPENVINO_MEMORY = 2_700_000_000, 4_600_000_000
 PAPER = "deberta-v3-large"  # the paper's verifier
 PAPER_MODEL = "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"
 PAPER_REVISION = "b3546ea6b0346eb6f8d5d68b13c7dc6d0376b3d7"
+# Each kind of verifier by its name for `load_verifier`.
+VERIFIERS = (
+    (DEFAULT, "the verifier in the package, the default; no download"),
+    (LARGE, "our adapter on a 1.5B model; needs `models pull large` and the extra large"),
+    (CASCADE, "base, then large for responses that it is unsure of; needs what large needs"),
+    (PAPER, "DeBERTa-v3-large trained on NLI, three-way; needs the extra hf"),
+    ("hf:NAME", "an NLI model on the hub; needs the extra hf"),
+    ("FOLDER", "a folder with model.onnx or a transformers model, or an .onnx file"),
+)
 
 
 def check_verifier_name(name: str | None) -> None:
@@ -32,22 +41,9 @@ def check_verifier_name(name: str | None) -> None:
     raise ConfigurationError(f"unknown verifier {name!r}; {name_advice(name, names)}")
 
 
-def verifier_table() -> tuple[tuple[str, str], ...]:
-    """Return each kind of verifier by its name, with a short description."""
-    return (
-        (DEFAULT, "the verifier in the package, the default; no download"),
-        (LARGE, "our adapter on a 1.5B model; needs `models pull large` and the extra large"),
-        (CASCADE, "base, then large for responses that it is unsure of; needs what large needs"),
-        (PAPER, "DeBERTa-v3-large trained on NLI, three-way; needs the extra hf"),
-        ("hf:NAME", "an NLI model on the hub; needs the extra hf"),
-        ("FOLDER", "a folder with model.onnx or a transformers model, or an .onnx file"),
-    )
-
-
 def describe_verifier(name: str | None) -> str:
     """Return a short description of the verifier of that name."""
-    table = dict(verifier_table())
-    name = name or DEFAULT
+    table, name = dict(VERIFIERS), name or DEFAULT
     return table["hf:NAME"] if name.startswith(HUB) else table.get(name, table["FOLDER"])
 
 

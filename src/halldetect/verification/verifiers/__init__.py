@@ -37,7 +37,7 @@ def load_verifier(
     """Load the verifier of a name, once per process.
 
     Args:
-        name: a name of `presets.verifier_table`; None: "base". Names win over folders.
+        name: a name of `presets.VERIFIERS`; None: "base". Names win over folders.
         threads: None for one per core.
         device: "auto", "cpu", "cuda" or "mps", for `large` and transformers models.
         progress: receives the bytes converted: `large` is converted on first use.

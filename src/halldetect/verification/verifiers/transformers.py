@@ -122,9 +122,9 @@ class TransformersVerifier(Classifier):
 
     def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         results: dict[int, Probabilities] = {}
-        tokens = None if self._device == "cpu" else self._gpu_tokens
+        shape = (1, 1) if self._device == "cpu" else (self._gpu_tokens, LENGTH_STEP)
         queued: list[tuple[Sequence[int], Any]] = []
-        for indices, length, rows in runs(encoded, tokens):
+        for indices, length, rows in runs(encoded, *shape):
             try:
                 queued.append((indices, self._run([encoded[at] for at in indices], length, rows)))
             except RuntimeError as error:
@@ -236,20 +236,16 @@ def _ready_distances(network: Any, ids: Any) -> Iterator[Any]:
 
 
 def runs(
-    encoded: Sequence[Encoded], tokens: int | None
+    encoded: Sequence[Encoded], tokens: int, step: int = LENGTH_STEP
 ) -> Iterator[tuple[Sequence[int], int, int]]:
     """Yield the pairs to run together, their padded length and the rows; longest first.
 
-    `tokens` is rows times length of a run; None for runs of one pair each, not padded.
+    `tokens` is rows times length of a run; a run has one row or more. Lengths are padded to
+    multiples of `step`.
     """
-    longest_first = sorted(range(len(encoded)), key=lambda index: -len(encoded[index]))
-    if tokens is None:
-        for index in longest_first:
-            yield [index], len(encoded[index]), 1
-        return
     groups: dict[int, list[int]] = {}
-    for index in longest_first:
-        padded = -(-len(encoded[index]) // LENGTH_STEP) * LENGTH_STEP
+    for index in sorted(range(len(encoded)), key=lambda index: -len(encoded[index])):
+        padded = -(-len(encoded[index]) // step) * step
         groups.setdefault(padded, []).append(index)
     for length, indices in groups.items():
         rows = max(1, tokens // length)
