@@ -87,7 +87,7 @@ def _shown(
     """Return some claims with the best short passage; given ones must settle the claim."""
     tasks = [
         Task(
-            tuple(item.statement(at) for at in chosen),
+            tuple(map(item.statement, chosen)),
             item.documents,
             windows=tuple(chosen.values()) if isinstance(chosen, Mapping) else (),
         )

@@ -190,8 +190,11 @@ class FittedTask:
         self._longest = int(verifier.max_tokens * STATEMENT_SHARE)
         self.sizes = verifier.count_tokens(task.statements)
         self._sources = [CountedDocument(verifier, document) for document in task.documents]
-        self._copies = Copies(task.documents)
         self._pages: dict[int, list[Window]] = {}
+
+    @cached_property
+    def _copies(self) -> Copies:
+        return Copies(self.task.documents)
 
     @cached_property
     def _index(self) -> WordIndex:
