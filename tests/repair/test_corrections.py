@@ -29,11 +29,6 @@ from halldetect.repair.proposals import Proposals
         ("The plan was approved.", "The plan was not approved.", "The plan was not approved."),
         ("The drug isn't safe.", "The drug is safe for all.", "The drug is safe."),
         (
-            "Norvik sued Telden in May.",
-            "Telden sued Norvik in May.",
-            "Telden sued Norvik in May.",
-        ),
-        (
             "Sales rose by five percent in March.",
             "In March, sales rose by 7 percent.",
             "Sales rose by 7 percent in March.",

@@ -1,8 +1,7 @@
 """Corrections of a sentence by rule, with words of the closest sentence of the source.
 
 Every correction is a proposal that the verifier must support. Corrections come from aligned words
-(equal words around different ones, or a negation on one side), facts of one form, and two
-exchanged facts.
+(equal words around different ones, or a negation on one side) and facts of one form.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import combinations
 
 from halldetect.facts.phrases import Edit
 from halldetect.facts.recogniser import Fact, FactKind, WordUsage, find_facts, has_number
@@ -39,15 +37,14 @@ def corrections(sentence: str, evidence: str, usage: WordUsage | None = None) ->
     """
     usage = usage or WordUsage([sentence, evidence])
     aligned = list(_aligned_edits(sentence, evidence, usage))
-    ours, theirs = find_facts(sentence, usage), find_facts(evidence, usage)
-    edits = [*aligned, *_fact_edits(sentence, evidence, ours, theirs)]
+    facts = find_facts(sentence, usage), find_facts(evidence, usage)
+    edits = [*aligned, *_fact_edits(sentence, evidence, *facts)]
     proposed = [edit.apply(sentence) for edit in edits]
     if len(aligned) > 1:
         text = sentence
         for edit in sorted(aligned, key=lambda edit: edit.start, reverse=True):
             text = edit.apply(text)
         proposed.append(text)
-    proposed += _swaps(sentence, ours, theirs)
     return [text for text in dict.fromkeys(proposed) if text != sentence and text.strip()]
 
 
@@ -140,17 +137,3 @@ def _fact_edits(
         ]
         for other in sorted(offered, key=lambda other: other.following != fact.following):
             yield Edit(fact.start, fact.end, other.text)
-
-
-def _swaps(sentence: str, ours: Sequence[Fact], theirs: Sequence[Fact]) -> list[str]:
-    """Return versions of the sentence with two facts of the evidence exchanged."""
-    known = {fact.key for fact in theirs}
-    return [
-        sentence[: first.start]
-        + second.text
-        + sentence[first.end : second.start]
-        + first.text
-        + sentence[second.end :]
-        for first, second in combinations([fact for fact in ours if fact.key in known], 2)
-        if first.form == second.form and first.key != second.key
-    ]
