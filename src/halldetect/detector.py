@@ -325,7 +325,7 @@ class Detector:
 
         Args:
             on_failure: The action for a sentence that is not supported: "pass", "hold" (leave it
-                out), "repair" or "stop"; see `stream.guard.OnFailure`.
+                out), "repair" or "stop"; see `stream.guard.ON_FAILURE`.
         """
         from halldetect.stream.guard import StreamGuard
 

@@ -29,15 +29,6 @@ CONTEXT_CHARACTERS = 2000
 MAX_SENTENCE = 4000
 
 
-class OnFailure(StrEnum):
-    """The treatment of a sentence that the source does not support."""
-
-    PASS = "pass"  # pass it on, marked as failed
-    HOLD = "hold"  # leave it out and continue
-    REPAIR = "repair"  # pass on the repaired sentence; leave it out if the repair fails
-    STOP = "stop"  # leave it out and end the stream
-
-
 class StreamAction(StrEnum):
     """The treatment that a sentence received."""
 
@@ -48,11 +39,12 @@ class StreamAction(StrEnum):
     STOPPED = "stopped"
 
 
-_TREATMENT = {
-    OnFailure.PASS: StreamAction.FLAGGED,
-    OnFailure.HOLD: StreamAction.HELD,
-    OnFailure.REPAIR: StreamAction.REPAIRED,
-    OnFailure.STOP: StreamAction.STOPPED,
+# What to do with a sentence that the source does not support, and what that makes of it.
+ON_FAILURE = {
+    "pass": StreamAction.FLAGGED,  # pass it on, marked as failed
+    "hold": StreamAction.HELD,  # leave it out and continue
+    "repair": StreamAction.REPAIRED,  # pass on the repaired sentence; leave it out if that fails
+    "stop": StreamAction.STOPPED,  # leave it out and end the stream
 }
 
 
@@ -84,14 +76,13 @@ class StreamGuard:
         check_many: Callable[[Iterable[Pair]], list[Report]],
         repair: Callable[..., Repair],
         source: Source,
-        on_failure: OnFailure | str = OnFailure.HOLD,
+        on_failure: str = "hold",
         question: str | None = None,
     ) -> None:
-        try:
-            self._on_failure = OnFailure(on_failure)
-        except ValueError:
-            advice = name_advice(str(on_failure), tuple(OnFailure))
-            raise ConfigurationError(f"unknown action {on_failure!r}: {advice}") from None
+        if on_failure not in ON_FAILURE:
+            advice = name_advice(str(on_failure), tuple(ON_FAILURE))
+            raise ConfigurationError(f"unknown action {on_failure!r}: {advice}")
+        self._failed = ON_FAILURE[on_failure]
         self._check_many, self._repair = check_many, repair
         self._source, self._question = source, question
         self._shown = ""
@@ -159,7 +150,7 @@ class StreamGuard:
         claims, reason = self._check(sentence)
         text, action = sentence, StreamAction.PASSED
         if reason is not None:
-            action = _TREATMENT[self._on_failure]
+            action = self._failed
             text = sentence if action is StreamAction.FLAGGED else ""
             if action is StreamAction.REPAIRED and not (text := self._repaired(sentence)):
                 action = StreamAction.HELD
