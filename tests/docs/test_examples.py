@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from halldetect import Report, check
 from halldetect.cli import build_parser, main
-from halldetect.integrations.pytest_plugin import assert_grounded
 from tests.support.doc_examples import PAGES
 from tests.support.fakes import use_overlap_verifier
 from tests.support.paths import ROOT
@@ -94,12 +94,18 @@ def test_python_runs(page: Path, request: pytest.FixtureRequest) -> None:
             _run_test(values[name])
 
 
+def _grounded(response: str, source: Any, **more: Any) -> Report:
+    report = check(source, response, **more)
+    assert report.ok, report
+    return report
+
+
 def _run_test(test: Callable[..., None]) -> None:
     """Call a test of an example as pytest would, with each of its cases."""
     marks = getattr(test, "pytestmark", [])
     cases = [dict(zip(mark.args[0], case, strict=True)) for mark in marks for case in mark.args[1]]
     for case in cases or [{}]:
-        test(grounded=assert_grounded, **case)
+        test(grounded=_grounded, **case)
 
 
 def test_the_readme_with_real_weights(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from halldetect import Detector
-from halldetect.integrations.pytest_plugin import assert_grounded
-from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT
 
 MODULE = "halldetect.integrations.pytest_plugin"
@@ -132,12 +129,3 @@ def test_a_threshold_for_all_tests_and_no_cache(
     run = run_pytest(folder, *options, *chosen, "--junitxml=junit.xml")
     assert "1 failed, 1 passed, 4 deselected" in run.stdout, run.stdout + run.stderr
     assert cached(folder) == ["false"] * 2
-
-
-def test_the_function_needs_no_fixture() -> None:
-    detector = Detector(OverlapVerifier())
-    assert assert_grounded("A ticket costs 4 euros.", SOURCE, detector=detector).ok
-    with pytest.raises(AssertionError, match="unsupported: “Dogs are welcome on board"):
-        assert_grounded("Dogs are welcome on board.", SOURCE, detector=detector)
-    wrong = "The boat often leaves at 6."
-    assert assert_grounded(wrong, SOURCE, detector=detector, threshold=1.0).ok

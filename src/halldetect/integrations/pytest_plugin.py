@@ -3,11 +3,10 @@
     def test_answer(grounded):
         grounded(answer, source)
 
-The fixture and `assert_grounded` raise AssertionError for a response that is not faithful or
-could not be checked, with the claims and passages in the message, and return the report
-otherwise. Verdicts are kept in pytest's cache, which `--cache-clear` empties. pytest loads this
-module in every run of an environment that has halldetect, so it imports nothing heavy before the
-first check.
+The fixture raises AssertionError for a response that is not faithful or could not be checked, with
+the claims and passages in the message, and returns the report otherwise. Verdicts are kept in
+pytest's cache, which `--cache-clear` empties. pytest loads this module in every run of an
+environment that has halldetect, so it imports nothing heavy before the first check.
 """
 
 from __future__ import annotations
@@ -25,22 +24,6 @@ if TYPE_CHECKING:
     from halldetect.report import Report
 
 MARKER = "halldetect"
-
-
-def assert_grounded(
-    response: str,
-    source: Source,
-    *,
-    question: str | None = None,
-    threshold: float | None = None,
-    detector: Detector | None = None,
-) -> Report:
-    """Raise AssertionError unless a response is backed by its source; see `Detector.check`."""
-    from halldetect.detector import default_detector
-
-    __tracebackhide__ = True
-    report = (detector or default_detector()).check(source, response, question=question)
-    return _require_ok(report if threshold is None else report.rethreshold(threshold))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -116,13 +99,8 @@ def grounded(
             ("halldetect_score", "" if report.score is None else f"{report.score:.6f}"),
             ("halldetect_cached", str(known is not None).lower()),
         ]
-        return _require_ok(report)
+        if not report.ok:
+            raise AssertionError(str(report))
+        return report
 
     return check
-
-
-def _require_ok(report: Report) -> Report:
-    __tracebackhide__ = True
-    if not report.ok:
-        raise AssertionError(str(report))
-    return report
