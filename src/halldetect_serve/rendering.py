@@ -13,9 +13,10 @@ from typing import Any
 
 from halldetect.errors import MissingExtra
 from halldetect.render import html, markdown, pdf, view
-from halldetect.render.comparison_views import comparison_fragment
+from halldetect.render.comparison_views import comparison_view
 from halldetect.render.html import CheckRecord
-from halldetect.render.repair_views import repair_fragment
+from halldetect.render.html_page import html_fragment
+from halldetect.render.repair_views import repair_view
 from halldetect.repair.outcome import Repair
 from halldetect.report import Report
 from halldetect.report.comparison import compare
@@ -67,13 +68,15 @@ def report_tree(report: Report) -> list[Any]:
 
 def repair_tree(text: str) -> list[Any]:
     """Return the view of a repair, given as JSON, as a tree."""
-    return tree(repair_fragment(Repair.from_dict(json.loads(text))))
+    view = repair_view(Repair.from_dict(json.loads(text)))
+    return tree(html_fragment("repair_view.html.jinja", **view))
 
 
 def compared(texts: list[str]) -> dict[str, Any]:
     """Return the comparison of two reports, given as JSON, and its view as a tree."""
     comparison = compare(*map(Report.from_json, texts))
-    return {**comparison.to_dict(), "view": tree(comparison_fragment(comparison))}
+    view = html_fragment("comparison_view.html.jinja", **comparison_view(comparison))
+    return {**comparison.to_dict(), "view": tree(view)}
 
 
 def report_file(stored: StoredReport, form: str) -> bytes:

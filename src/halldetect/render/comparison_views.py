@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halldetect.render.html import MAX_QUOTE
-from halldetect.render.html_page import html_fragment, plain_page
+from halldetect.render.html_page import plain_page
 from halldetect.render.passages import Passages, ShownClaim
 from halldetect.render.phrases import STATE_SYMBOL, VERDICT_SYMBOL, one_line, score_line, summary
 from halldetect.render.terminal import STYLE, new_console, printed
@@ -53,11 +53,6 @@ def comparison_html(comparison: Comparison) -> str:
     """Return a comparison as one HTML page that loads nothing and runs no script."""
     title = "Comparison of two responses: HallDetect"
     return plain_page("comparison", title, **comparison_view(comparison))
-
-
-def comparison_fragment(comparison: Comparison) -> str:
-    """Return a comparison as a part of a page."""
-    return html_fragment("comparison_view.html.jinja", **comparison_view(comparison))
 
 
 def comparison_terminal(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-from halldetect.render.html_page import html_fragment, plain_page
+from halldetect.render.html_page import plain_page
 from halldetect.render.passages import shorten
 from halldetect.render.phrases import document_name, one_line, visible
 from halldetect.render.terminal import new_console, printed
@@ -138,11 +138,6 @@ def repair_html(repair: Repair) -> str:
     """Return a repair as one HTML page: the marked text and a list of changes."""
     title = f"{repair.outcome.capitalize()}: HallDetect repair"
     return plain_page("repair", title, **repair_view(repair))
-
-
-def repair_fragment(repair: Repair) -> str:
-    """Return a repair as a part of a page."""
-    return html_fragment("repair_view.html.jinja", **repair_view(repair))
 
 
 def _remarks(repair: Repair, change: Change) -> list[str]:
