@@ -198,62 +198,43 @@ def write_report(results: Path, folder: Path, by: Sequence[str] = ()) -> Summary
     return summary
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineComparison:
-    """The changes between an earlier run and this one, and a line for each of the first worse rows.
+def compare_with_baseline(before: Path, after: Path) -> tuple[Counter[str], list[str]]:
+    """Return the changes of rows since an earlier run, and the lines that report them.
 
     A row is worse if it was faithful and is not, if it became hallucinated, or if more of its
-    claims fail than before.
+    claims fail than before. Holds the failing claims of the earlier run.
     """
-
-    changes: Counter[str]
-    worse_rows: list[str]
-    before: RowCounts
-    after: RowCounts
-
-    def lines(self, name: str) -> Iterator[str]:
-        """Yield the counts, then the rows that got worse; `name` is the earlier run."""
-        counts = ", ".join(f"{self.changes[kind]:,} {kind}" for kind in CHANGES)
-        rates = " → ".join(
-            "none" if run.rate is None else f"{run.rate:.4f}" for run in (self.before, self.after)
-        )
-        yield f"against {name!r}: {counts}; rate {rates}"
-        yield from (f"worse: {row}" for row in self.worse_rows)
-        if more := self.changes["worse"] - len(self.worse_rows):
-            yield f"worse: {more:,} more rows"
-
-
-def compare_with_baseline(before: Path, after: Path) -> BaselineComparison:
-    """Compare the results of two finished runs; holds the failing claims of the earlier one."""
-    comparison = BaselineComparison(Counter(), [], RowCounts(), RowCounts())
+    changes: Counter[str] = Counter()
+    runs = RowCounts(), RowCounts()
     earlier: dict[str, list[tuple[str, list[str]]]] = {}
     for row in read_results(before):
-        comparison.before.add(row)
+        runs[0].add(row)
         known = earlier.setdefault(plain_text(row["id"]), [])
         known.append((row["verdict"], [*_failing(row).values()]))
+    worse: list[str] = []
     for row in read_results(after):
-        comparison.after.add(row)
+        runs[1].add(row)
         known = earlier.get(plain_text(row["id"]), [])
-        change = _change(comparison, row, *known.pop(0)) if known else "new"
-        comparison.changes[change] += 1
-    comparison.changes["gone"] = sum(map(len, earlier.values()))
-    return comparison
-
-
-def _change(
-    comparison: BaselineComparison, row: dict[str, Any], verdict: str, failed_before: list[str]
-) -> str:
-    failing = _failing(row)
-    before = (_BADNESS.get(verdict, 1), len(failed_before))
-    after = (_BADNESS.get(row["verdict"], 1), len(failing))
-    if after <= before:
-        return "better" if after < before else "unchanged"
-    if len(comparison.worse_rows) < SHOWN_ROWS:
-        new = [at for at, text in failing.items() if text not in failed_before]
-        why = _why(row, next(iter([*new, *failing]), None))
-        id = one_line(plain_text(row["id"]))
-        comparison.worse_rows.append(f"{id}: {verdict} → {row['verdict']}. {one_line(why)}")
-    return "worse"
+        if not known:
+            changes["new"] += 1
+            continue
+        verdict, failed = known.pop(0)
+        failing = _failing(row)
+        was = (_BADNESS.get(verdict, 1), len(failed))
+        now = (_BADNESS.get(row["verdict"], 1), len(failing))
+        changes["worse" if now > was else "better" if now < was else "unchanged"] += 1
+        if now > was and len(worse) < SHOWN_ROWS:
+            new = [at for at, text in failing.items() if text not in failed]
+            why = _why(row, next(iter([*new, *failing]), None))
+            id = one_line(plain_text(row["id"]))
+            worse.append(f"worse: {id}: {verdict} → {row['verdict']}. {one_line(why)}")
+    changes["gone"] = sum(map(len, earlier.values()))
+    counts = ", ".join(f"{changes[kind]:,} {kind}" for kind in CHANGES)
+    rates = " → ".join("none" if run.rate is None else f"{run.rate:.4f}" for run in runs)
+    lines = [f"against {str(before)!r}: {counts}; rate {rates}", *worse]
+    if more := changes["worse"] - len(worse):
+        lines.append(f"worse: {more:,} more rows")
+    return changes, lines
 
 
 def _failing(row: dict[str, Any]) -> dict[int, str]:

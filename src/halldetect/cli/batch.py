@@ -221,9 +221,9 @@ def _gate(
     if arguments.baseline is not None:
         from halldetect.batch.dataset_report import compare_with_baseline
 
-        comparison = compare_with_baseline(arguments.baseline, job.out)
-        worse = comparison.changes[WORSE]
-        for line in comparison.lines(str(arguments.baseline)):
+        changes, lines = compare_with_baseline(arguments.baseline, job.out)
+        worse = changes[WORSE]
+        for line in lines:
             display.notice(line)
     status = 0
     for line in filter(None, (item.failure(counts, worse) for item in arguments.fail_on)):
