@@ -157,17 +157,6 @@ def _page_name(number: int) -> str:
     return f"{ROWS}/{number:09}.html"
 
 
-def dataset_page(summary: Summary, title: str) -> str:
-    """Return the report as one HTML page without external resources or scripts."""
-    return plain_page(
-        "dataset",
-        f"{title}: HallDetect dataset report",
-        name=title,
-        headline=headline(summary.counts),
-        tables=list(tables(summary)),
-    )
-
-
 def require_folder(folder: Path) -> None:
     """Raise InputError, before the long work, if the report cannot be written to the folder."""
     try:
@@ -185,7 +174,14 @@ def write_report(results: Path, folder: Path, by: Sequence[str] = ()) -> Summary
     for name in by if summary.counts.rows else ():
         if set(summary.groups[name]) <= {NO_VALUE}:
             raise InputError(f"no row has a column {name!r} to break down by")
-    pages = {PAGE: dataset_page(summary, results.name)}
+    page = plain_page(
+        "dataset",
+        f"{results.name}: HallDetect dataset report",
+        name=results.name,
+        headline=headline(summary.counts),
+        tables=list(tables(summary)),
+    )
+    pages = {PAGE: page}
     for number, result in summary.worst:
         pages[_page_name(number)] = html(Report.from_dict(result["report"]))
     try:

@@ -13,7 +13,7 @@ from halldetect import __version__
 from halldetect.batch.cache import ReportCache, without_cost
 from halldetect.batch.formats import STANDARD_STREAM
 from halldetect.batch.job import Job, Part, Row, input_parts
-from halldetect.batch.results import Outcome, RowCounts, count_results, read_results, row_result
+from halldetect.batch.results import Outcome, RowCounts, read_results, row_result
 from halldetect.batch.resume import (
     PartsFolder,
     StandardOutput,
@@ -145,12 +145,14 @@ class PartChecker:
         """Write the results of a part, unless those of an earlier run are intact."""
         name = self.folder.done.get(part.key)
         try:
-            results = self.folder.results(name) if name else None
-            if name is not None and results is not None:
-                return WrittenPart(name, count_results(results), part.share, is_new=False)
-            results = self._results(part.rows)
-            name = self.folder.write_part(part.key, results)
-            return WrittenPart(name, count_results(results), part.share)
+            known = self.folder.results(name) if name else None
+            results = self._results(part.rows) if known is None else known
+            if name is None or known is None:
+                name = self.folder.write_part(part.key, results)
+            counts = RowCounts()
+            for result in results:
+                counts.add(result)
+            return WrittenPart(name, counts, part.share, is_new=known is None)
         except OSError as error:
             raise write_failed(self.job, error) from error
 

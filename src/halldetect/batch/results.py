@@ -202,14 +202,6 @@ class RowCounts:
         return wilson_interval(self.by_kind[Verdict.HALLUCINATED], self.checked)
 
 
-def count_results(results: Iterable[Mapping[str, Any]]) -> RowCounts:
-    """Return the rows of results by outcome."""
-    counts = RowCounts()
-    for result in results:
-        counts.add(result)
-    return counts
-
-
 def wilson_interval(hits: int, total: int) -> tuple[float, float] | None:
     """Return Wilson's 95 % interval of the share `hits / total`; None if `total` is 0."""
     if not total:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from halldetect.errors import MissingExtra
@@ -91,7 +92,11 @@ def _shown(report: Report) -> dict[str, Any]:
     for item in claims:
         if item.span is not None:
             marks[item.document].append(ClaimMark(item.span, item.number, item.claim.status))
-    in_response = _response_marks(report)
+    numbered, words = enumerate(report.claims, 1), (claim.wrong for claim in report.claims)
+    in_response = (
+        [ClaimMark(claim.span, at, claim.status) for at, claim in numbered if claim.span],
+        [(item.span, wrong_line(item, named=False)) for item in chain(*words) if item.span],
+    )
     return {
         "report": report,
         "counts": Counter(claim.status for claim in report.claims),
@@ -157,12 +162,3 @@ def _identities(report: Report, record: CheckRecord) -> Iterator[tuple[str, str,
         named.append((role, document_name(report, place), text))
     for role, name, text in named:
         yield role, name, len(text), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-def _response_marks(report: Report) -> tuple[list[ClaimMark], list[WordMark]]:
-    claims = enumerate(report.claims, 1)
-    words = [item for claim in report.claims for item in claim.wrong]
-    return (
-        [ClaimMark(claim.span, at, claim.status) for at, claim in claims if claim.span],
-        [(item.span, wrong_line(item, named=False)) for item in words if item.span],
-    )

@@ -66,18 +66,13 @@ def printed(console: Console) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-def _wants_color() -> bool:
-    """Return True if standard output is a terminal that shows colours, and they are wanted."""
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return False
-    return sys.stdout is not None and sys.stdout.isatty()
-
-
 def new_console(width: int | None, color: bool | None) -> Console:
     """Return a console that writes into a string; the arguments are those of `terminal`."""
     from rich.console import Console
 
-    color = _wants_color() if color is None else color
+    if color is None:
+        refused = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        color = not refused and sys.stdout is not None and sys.stdout.isatty()
     if width is None:
         width = min(shutil.get_terminal_size((88, 24)).columns, _MAX_WIDTH)
     return Console(
