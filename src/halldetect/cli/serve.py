@@ -180,8 +180,8 @@ def run_create(arguments: argparse.Namespace) -> int:
 def run_mcp(arguments: argparse.Namespace) -> int:
     """Serve until the client disconnects."""
     try:
-        from halldetect.integrations.mcp_server import serve_stdio
+        from halldetect.integrations.mcp_server import build_server
     except ModuleNotFoundError as error:
         raise MissingExtra("the MCP server", "mcp") from error
-    serve_stdio(detector_for(arguments, ProgressDisplay(quiet=True)))
+    build_server(detector_for(arguments, ProgressDisplay(quiet=True))).run("stdio")
     return 0

@@ -58,8 +58,3 @@ def build_server(detector: Detector | None = None) -> MCPServer[Any]:
         }
 
     return server
-
-
-def serve_stdio(detector: Detector | None = None) -> None:
-    """Serve one client over standard input and output until it disconnects."""
-    build_server(detector).run("stdio")
