@@ -190,6 +190,8 @@ def test_abstention_with_a_statement_is_judged(text: str) -> None:
     [
         ("- [ ] Ann left.", "unticked"),
         ("\u2801\u2803\u2809 \u2811", "unusual characters"),
+        ("- ... .-. .- .. -. / .. ... / .-- . - /", "unusual characters"),
+        ("Ann did n0t leave.", "unusual characters"),
         ("Ann did \u24dd\u24de\u24e3 leave.", "unusual characters"),
         ("Ann " + "x" * 200 + " left.", "200 letters"),
         ("The ferry is lovely /s", "symbol that may deny it"),

@@ -2,8 +2,8 @@
 
 Verifiers know plain letters. Full-width and mathematical letters, invisible characters, and Greek
 or Cyrillic letters inside Latin words are replaced by the letters they look like. This happens one
-by one, so that each keeps its place in the raw text. Other disguises (braille, flags, circled
-or struck letters) are not decoded: such a text is unreadable.
+by one, so that each keeps its place in the raw text. Other disguises (braille, Morse, flags,
+circled or struck letters) are not decoded: such a text is unreadable.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _UNUSUAL = re.compile(
     "|[\u2801-\u28ff]|[\ue000-\uf8ff]|[\u249c-\u24e9\U0001f110-\U0001f189\U000e0020-\U000e007e]"
     "|[\u1d00-\u1dbf]|[\U0001f1e6-\U0001f1ff]{3}"  # small capitals, flags that spell a word
 )
+_MORSE = re.compile(r"(?:[.\-]{1,6}\s+(?:/\s+)?){8}")
+_DISGUISED = re.compile(r"\b(?:n0t|n0ne|n[3e]v3r|n3ver|cann0t)\b")
 _DENYING_SIGN = re.compile(r"\A[❌✗✘🚫👎⛔¬]|(?:[❌✗✘🚫👎⛔]\ufe0f?|(?:\A|\s)/s)[\s.!]*\Z")
 # These turn round what stands beside them.
 _DENYING_REMARK = re.compile(
@@ -96,9 +98,13 @@ def has_letters(text: str) -> bool:
 
 
 def _is_unusual(text: str) -> bool:
-    """Return True for characters that may spell words."""
-    unusual = not text.isascii() and _UNUSUAL.search(text) is not None
-    return unusual or _SPELLED.search(text) is not None
+    """Return True for characters that may spell words; most texts need no search for them."""
+    return (
+        (not text.isascii() and _UNUSUAL.search(text) is not None)
+        or (text.count(".") + text.count("-") >= 8 and _MORSE.search(text) is not None)
+        or (("0" in text or "3" in text) and _DISGUISED.search(text) is not None)
+        or _SPELLED.search(text) is not None
+    )
 
 
 def unreadable(text: str) -> str | None:
