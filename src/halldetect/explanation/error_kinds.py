@@ -115,11 +115,12 @@ def _occurs(text: str, source: str) -> bool:
     """Return True if a source has these words; a new pattern for each would take longer."""
     text, source = text.lower(), source.lower()
     at = source.find(text)
-    while at >= 0 and _IN_WORD.search(
-        source[max(at - 1, 0) : at] + source[at + len(text) : at + len(text) + 1]
-    ):
+    while at >= 0:
+        end = at + len(text)
+        if not _IN_WORD.match(source[max(at - 1, 0) : at]) and not _IN_WORD.match(source, end):
+            return True
         at = source.find(text, at + 1)
-    return at >= 0
+    return False
 
 
 def _clause(sentence: str, keys: frozenset[str]) -> str:

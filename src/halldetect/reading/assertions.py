@@ -57,6 +57,10 @@ _NUMBERED = frozenset(
 _PARTS = _LABELS | _NUMBERED
 _STATING = AUXILIARIES | SUBJECTS | NEGATIONS | FOREIGN
 _JOINING = COORDINATORS | PREPOSITIONS
+_PARTICIPLES = frozenset(
+    "sunk broken stolen written taken given driven hidden frozen beaten known shown thrown done "
+    "gone seen fallen risen drawn forbidden mistaken spoken".split()
+)
 # Plurals in headings that are also verbs.
 _PLURALS = frozenset(
     "changes costs plans means needs orders returns reports calls offers visits uses claims notes "
@@ -278,7 +282,7 @@ def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
     word, norm = sequence[position], sequence[position].norm
     if norm in _PLURALS:
         return False
-    if is_verb(sequence, position):
+    if is_verb(sequence, position) or norm in _PARTICIPLES:
         return True
     after = sequence[position + 1] if position + 1 < len(sequence) else None
     if after is None or norm in _JOINING | ARTICLES or after.norm in _JOINING:

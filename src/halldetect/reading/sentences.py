@@ -12,6 +12,7 @@ from halldetect.reading.normalise import normalised
 
 # Every character that ends a line for str.splitlines().
 LINE_ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+LINE_END = re.compile(f"[{LINE_ENDS}]+")
 _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _LINE = re.compile(rf"\S(?:[^{LINE_ENDS}]*\S)?")
 # A line without these inside it, but for a list mark, is one sentence.
