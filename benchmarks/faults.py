@@ -1,14 +1,15 @@
 """Faults around the service, each with its own service and the verifier of the tests.
 
 A fault returns its figures and, in `problems`, a line for whatever was lost, hung, or answered in a
-way that it must not be. `benchmarks.soak` runs them after its load. A full disk and a killed worker
-are in tests/serve/test_faults.py.
+way that it must not be. `benchmarks.soak` runs them after its load.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import resource
 import signal
 import socket
 import sqlite3
@@ -105,6 +106,28 @@ def slow_and_leaving(_: str) -> Found:
     return {"health_s": round(health, 2), "cleared_s": round(cleared, 1), "problems": found}
 
 
+def worker_killed(_: str) -> Found:
+    """Kill the worker three times under load."""
+    with serving("--rate", "0") as service, ThreadPoolExecutor(12) as pool:
+
+        def ask(number: int) -> str:
+            body = {"source": "It rains.", "response": f"Boat {number} sleeps 100 ms a day."}
+            with service.client() as client:
+                return str(client.post("/v1/check", json=body).status_code)
+
+        asked = []
+        for round_ in range(3):
+            asked += [pool.submit(ask, round_ * 100 + number) for number in range(12)]
+            time.sleep(0.3)
+            with suppress(AssertionError, OSError):
+                os.kill(service.worker(), signal.SIGKILL)
+            eventually(lambda: service.get("/readyz").status_code == 200)
+        statuses = Counter(item.result(120) for item in asked)
+        found = [f"status {name}" for name in set(statuses) - ALLOWED]
+        found += [] if works(service) else ["no check works after it"]
+    return {"statuses": dict(statuses), "problems": found}
+
+
 def server_killed(folder: str) -> Found:
     """Kill the server while it keeps reports; it must have all that it acknowledged."""
     options = ("--store", "--database", f"sqlite:///{folder}/killed.db", "--rate", "0")
@@ -118,6 +141,23 @@ def server_killed(folder: str) -> Found:
     with serving(*options) as service:
         lost = missing(service, kept)
     return {"kept": len(kept), "problems": [f"report {name} is lost" for name in lost]}
+
+
+def disk_full(folder: str) -> Found:
+    """Let no file of a store grow, as on a full disk: checks continue, kept reports stay."""
+    options = ("--store", "--database", f"sqlite:///{folder}/full.db", "--rate", "0")
+
+    def bounded() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+    with serving(*options, preexec_fn=bounded) as service:
+        kept = stored(service, 300, "Boat")
+        found = [] if works(service) else ["no check works with a full disk"]
+    with serving(*options) as service:
+        found += [f"report {name} is lost" for name in missing(service, kept)]
+        found += [] if stored(service, 1, "New") else ["nothing is kept with room again"]
+    found += [] if len(kept) < 300 else ["the disk was never full"]
+    return {"kept": len(kept), "problems": found}
 
 
 def _damaged(folder: str, name: str, damage: Callable[[Path], None]) -> Found:
@@ -209,8 +249,8 @@ def two_servers(folder: str) -> Found:
 
 
 FAULTS = (
-    connections, slow_and_leaving, server_killed, read_only, corrupted, corrupted_while_serving,
-    two_servers,
+    connections, slow_and_leaving, worker_killed, server_killed, disk_full, read_only, corrupted,
+    corrupted_while_serving, two_servers,
 )  # fmt: skip
 
 
