@@ -1,14 +1,13 @@
-"""Fit the rule of `--verifier auto` on development sets, and measure it on the test sets.
+"""Fit the rule of `--verifier auto` on development sets, and measure it on the other sets.
 
-    python -m benchmarks.cascade STORED [--share 0.3]    # writes results/cascade.json
+    python -m benchmarks.cascade [RESULTS ...] [--share 0.3]    # writes results/cascade.json
 
-STORED is the folder of `training.large.measure prepare` with the answers of both verifiers
-(`training.base.judge`, `training.large.measure run`): NAME_logits.npz. The rule predicts from the
-answers of the first whether the second corrects the verdict: a logistic score of the worst support,
-compared with a cut. The part of the gain is (auto - first) / (second - first), of means over the
-sets. The last line printed has the constants of `halldetect.verification.cascade`: the supports
-between which the score reaches the cut. Those in use were fitted on answers of earlier weights; a
-new fit gains nothing.
+RESULTS are folders with predictions of the detector with `base` and with `large`, by default those
+of the repository. The rule predicts from the support of the worst claim whether `large` corrects
+the verdict: a logistic score, compared with a cut. The part of the gain is (auto - first) / (second
+- first), of means over the sets. The last line printed has the constants of
+`halldetect.verification.cascade`: the supports between which the score reaches the cut. Those in
+use were fitted on answers of earlier weights; a new fit is no better on the development sets.
 """
 
 from __future__ import annotations
@@ -20,51 +19,55 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.store import command, store
-from halldetect.models.integrity import WEIGHTS as WEIGHTS_FOLDER
+from benchmarks.store import RESULTS, command, store
+from halldetect.verification.cascade import UNSURE_FROM, UNSURE_TO
+from halldetect_bench.predictions import read_all
 from halldetect_bench.stats.classification_metrics import auroc
-from training.large.measure import LONG_DEV, SHORT_DEV, SIX, Answers, Floats, balanced
+from halldetect_bench.stats.selection import read_settings, weights_of
 
-TEST = ("test-qa", "test-summary", "data2txt", "data2txt-lines", "clearfacts")
-GROUPS = {"development": SHORT_DEV + LONG_DEV, "test": SIX + TEST}
+FOLDERS = (RESULTS / "bench", RESULTS / "rag")
+VERIFIERS = ("base", "large")
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 RIDGE = 0.01
-# The score and cut behind the constants in use.
-WEIGHTS, ASKS_FROM = (-0.622, 0.146, -0.71), -1.316
 _LEAST = 1e-3  # the least distance of a support from 0 and 1
+_FEWEST = 90  # responses of a set
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """The responses of a set: labels, and the scores of both verifiers."""
 
-    wrong: np.ndarray
+    wrong: NDArray[np.bool_]
     first: Floats
     second: Floats
 
 
-def stored(work: Path, first: str, second: str) -> tuple[dict[str, Judged], list[str]]:
-    """Return the responses by set, and the digests of both verifiers."""
-    answers = [Answers(work, first), Answers(work, second)]
-    rows = answers[0].rows
-    if rows != answers[1].rows:
-        raise SystemExit(f"{first} and {second} have not judged the same rows of {work}")
-    files = [WEIGHTS_FOLDER / name / "config.json" for name in ("base", "large")]
-    base, large = (json.loads(file.read_text())["calibration"] for file in files)
-    supports, scores = answers[0].supports(base), answers[1].scores(large)
-    by_set: dict[str, list[tuple[bool, float]]] = {}
-    at = 0
-    for row in rows:
-        own = supports[at : at + len(row["claims"])]
-        at += len(own)
-        by_set.setdefault(row["set"], []).append((bool(row["wrong"]), 1 - float(own.min())))
-    found = {}
-    for name, items in by_set.items():
-        wrong, first_scores = zip(*items, strict=True)
-        if len({*wrong}) == 2:
-            found[name] = Judged(np.array(wrong), np.array(first_scores), scores[name][1])
-    return found, [item.digest for item in answers]
+def stored(folders: Sequence[Path]) -> tuple[dict[str, Judged], set[str], dict[str, Any]]:
+    """Return the responses by set, the names of the development sets, and the digests."""
+    scores: dict[str, dict[str, dict[str, float]]] = {}
+    labels: dict[str, dict[str, bool]] = {}
+    digests: dict[str, Any] = {}
+    for one in [one for folder in folders for one in read_all(folder)]:
+        header, dataset = one.header, one.header.dataset
+        for name, found in weights_of(header).items():
+            if header.method["name"] == "halldetect" and name in VERIFIERS:
+                if digests.setdefault(name, sorted(found)) != sorted(found):
+                    raise SystemExit(f"{header.path} is of other weights of {name}")
+                known = {item.id: item.score for item in one.predictions if item.score is not None}
+                scores.setdefault(dataset, {})[name] = known
+                labels[dataset] = {item.id: bool(item.gold) for item in one.predictions}
+    sets = {}
+    for dataset, of in scores.items():
+        rows = [id for id in labels[dataset] if all(id in of.get(name, ()) for name in VERIFIERS)]
+        wrong = np.array([labels[dataset][id] for id in rows], bool)
+        if len(rows) >= _FEWEST and len({*wrong.tolist()}) == 2:
+            sides = (np.array([of[name][id] for id in rows]) for name in VERIFIERS)
+            sets[dataset] = Judged(wrong, *sides)
+    chosen_by = {name for folder in folders for name in read_settings(folder).development}
+    return sets, chosen_by, digests
 
 
 def features(scores: Floats) -> Floats:
@@ -99,28 +102,25 @@ def fit(sets: Sequence[Judged]) -> tuple[float, ...]:
     return tuple(weights.round(3).tolist())
 
 
-def asking_scores(item: Judged, weights: Sequence[float]) -> Floats:
-    """Return the score of every response of a set."""
-    return np.asarray(features(item.first) @ np.array(weights))
-
-
 def cut_for(sets: Sequence[Judged], weights: Sequence[float], share: float) -> float:
     """Return the score that the given share of the responses reach, every set counting the same."""
-    scores = [asking_scores(item, weights) for item in sets]
+    scores = [np.asarray(features(item.first) @ np.array(weights)) for item in sets]
     cuts = np.unique(np.concatenate(scores))
     asked = np.mean([[float((of_set >= cut).mean()) for cut in cuts] for of_set in scores], 0)
     return round(float(cuts[np.abs(asked - share).argmin()]), 3)
 
 
-def outcome(sets: dict[str, Judged], weights: Sequence[float], cut: float) -> dict[str, Any]:
+def outcome(sets: dict[str, Judged], least: float, greatest: float) -> dict[str, Any]:
     """Return share asked and accuracy of a rule, by set and as means, and its part of the gain."""
     found: dict[str, dict[str, float]] = {}
     for name, item in sets.items():
-        asked = asking_scores(item, weights) >= cut
+        asked = (1 - item.first >= least) & (1 - item.first <= greatest)
         auto = np.where(asked, item.second, item.first)
         found[name] = {"asked": float(asked.mean())}
         for key, scores in (("first", item.first), ("auto", auto), ("second", item.second)):
-            found[name][f"balanced, {key}"] = balanced(item.wrong, scores)
+            said = scores >= 0.5
+            right = (said[item.wrong].mean() + (~said[~item.wrong]).mean()) / 2
+            found[name][f"balanced, {key}"] = float(right)
             found[name][f"auroc, {key}"] = auroc(item.wrong.tolist(), scores.tolist()) or 0.5
     mean = {key: float(np.mean([one[key] for one in found.values()])) for key in found[name]}
     for figure in ("balanced", "auroc"):
@@ -135,28 +135,27 @@ def outcome(sets: dict[str, Judged], weights: Sequence[float], cut: float) -> di
 def main() -> None:
     """Run the command."""
     parser = command(__doc__, "cascade.json")
-    parser.add_argument("stored", type=Path)
-    for name, default in (("--first", "base"), ("--second", "large")):
-        parser.add_argument(name, default=default, help="the name of its answers in STORED")
+    parser.add_argument("folders", type=Path, nargs="*", default=FOLDERS, metavar="RESULTS")
     parser.add_argument("--share", type=float, default=0.3)
     options = parser.parse_args()
-    found, digests = stored(options.stored, options.first, options.second)
+    found, chosen_by, digests = stored(options.folders)
     groups = {
-        group: {name: item for name, item in found.items() if name in names}
-        for group, names in GROUPS.items()
+        "development": {name: item for name, item in found.items() if name in chosen_by},
+        "other": {name: item for name, item in found.items() if name not in chosen_by},
     }
     development = list(groups["development"].values())
     weights = fit(development)
     cuts = {share: cut_for(development, weights, share) for share in {*SHARES, options.share}}
-    rules: dict[str, tuple[Sequence[float], float]] = {"shipped": (WEIGHTS, ASKS_FROM)}
-    rules |= {f"fitted, {share}": (weights, cuts[share]) for share in sorted(cuts)}
+    rules = {"shipped": (UNSURE_FROM, UNSURE_TO)}
+    rules |= {f"fitted, {share}": bounds(weights, cuts[share]) for share in sorted(cuts)}
     result: dict[str, Any] = {"digests": digests, "weights": weights, "cuts": cuts, "rules": {}}
-    for name, (used, cut) in rules.items():
-        result["rules"][name] = {group: outcome(sets, used, cut) for group, sets in groups.items()}
-        for group, measured in result["rules"][name].items():
-            print(f"{name:14} {group:12}", json.dumps(measured["mean"]))
+    for name, limits in rules.items():
+        measured = {group: outcome(sets, *limits) for group, sets in groups.items()}
+        result["rules"][name] = {"supports": limits, **measured}
+        for group, one in measured.items():
+            print(f"{name:14} {group:12}", json.dumps(one["mean"]))
     store(options.out, result)
-    print("UNSURE_FROM, UNSURE_TO = {}, {}".format(*bounds(weights, cuts[options.share])))
+    print("UNSURE_FROM, UNSURE_TO = {}, {}".format(*rules[f"fitted, {options.share}"]))
 
 
 if __name__ == "__main__":
