@@ -116,8 +116,12 @@ def marks() -> list[str]:
         return f"{one['f1']:.3f} ({low:.3f} to {high:.3f})"
 
     return [
-        f"{large['responses']} answers to {large['sources']} sources",
+        f"{large['responses']:,} answers to {large['sources']} sources",
         f"{base['responses']} summaries of {base['sources']} texts",
+        "questions {qa:.3f}, summaries {summary:.3f}, records {data2txt:.3f}".format(
+            **large["removal"]["by_dataset"]
+        ),
+        f"takes {100 * (large['removal_ratio'] - 1):.0f} % more",
         *(
             f"| {cell(large[way])} | {cell(base[way])} |"
             for way in ("sentences", "claims", "words", "removal")
@@ -149,10 +153,15 @@ def forms() -> list[str]:
     def row(text: str, *keys: str) -> str:
         return f"{text} | {' | '.join(str(one[keys[0]][keys[1]]) for one in both)} |"
 
-    answers, hostile = both[0]["answers"], both[0]["hostile_answers"]
+    answers = both[0]["answers"]
+
+    def silent(one: dict[str, Any]) -> str:
+        hostile = one["hostile_answers"]
+        return f"{hostile['called_faithful']}, {len(hostile['silent'])} of them without a note"
+
     return [
-        f"hostile answers by kind called faithful, of {hostile['answers']} | "
-        f"{hostile['called_faithful']}, {len(hostile['silent'])} of them without a note | |",
+        f"called faithful, of {both[0]['hostile_answers']['answers']} | "
+        f"{' | '.join(map(silent, both))} |",
         row(f"true statements flagged, of {answers['true_statements']}", "answers", "true_flagged"),
         row(f"false statements missed, of {answers['false_statements']}", "answers",
             "false_missed"),
@@ -266,21 +275,25 @@ def ablated_work() -> dict[str, list[float]]:
 
 
 def languages() -> list[str]:
-    found = read("large/report")
-    own = {
-        name.removeprefix("suite_"): f"{one['balanced_accuracy']:.3f} | {one['auroc']:.3f} |"
-        for name, one in found["responses"].items()
-        if name.startswith("suite_") and name.count("_") == 1
-    }
-    rows = {line.split(" | ")[1]: line for line in page("languages").splitlines() if " | " in line}
-    assert [code for code, figures in own.items() if not rows[code].endswith(figures)] == []
-    same, across = found["means"]["suite_languages"], found["means"]["suite_across"]
+    """Return the rows by language, MEMERAG's included, and the means."""
+    found = read("languages")["groups"]
+
+    def cells(*codes: str) -> str:
+        values = ((found[code][key]["value"] for code in codes) for key in LANGUAGE_FIGURES)
+        return " | ".join(f"{fmean(of):.3f}" for of in values)
+
+    own = [code for code in found if "-" not in code]
+    across = [code for code in found if "-" in code and not code.startswith("memerag")]
     return [
-        f"The mean is {same['balanced_accuracy']:.3f} and {same['auroc']:.3f}",
-        f"it is {across['balanced_accuracy']:.3f} and {across['auroc']:.3f}",
-    ]
+        *(f"| {code} | {cells(code)} |" for code in own),
+        *(f"| `{code}` | {found[code]['rows']} | {cells(code)} |"
+          for code in found if code.startswith("memerag")),
+        "The mean is {} and {}".format(*cells(*own).split(" | ")),
+        "it is {} and {}".format(*cells(*across).split(" | ")),
+    ]  # fmt: skip
 
 
+LANGUAGE_FIGURES = ("balanced accuracy", "AUROC")
 NAMES = {
     "test-qa": "RAGTruth questions", "test-summary": "RAGTruth summaries",
     "data2txt": "RAGTruth data2txt", "clearfacts": "ClearFacts",
@@ -362,7 +375,9 @@ def weak_spots() -> list[str]:
     found = read("large/report")
     sentences, mean = found["sentences"], found["means"]["memerag"]
     return [
-        *own_answers("large"),
+        *own_answers("large-long"),
+        *own_answers("large-independent", "_independent"),
+        long_answers("large-independent", "long_answers_fresh"),
         ", ".join(
             f"{sentences[f'memerag_{code}']['auroc']:.3f} ({code})"
             for code in ("en", "de", "es", "fr", "hi")

@@ -141,12 +141,14 @@ class TransformersVerifier(Classifier):
 
     def _run(self, pairs: Sequence[Encoded], length: int, rows: int) -> Any:
         """Return the logits of a run as a tensor on the device; do not wait for them."""
-        ids, types, mask = np.zeros((3, rows, length), np.int64)
+        filled = np.zeros((3, rows, length), np.int64)
+        ids, types, mask = filled
         ids += self._padding
-        for row, pair in enumerate([*pairs, *[pairs[0]] * (rows - len(pairs))]):
+        for row, pair in enumerate(pairs):
             ids[row, : len(pair)] = pair.ids
             types[row, : len(pair)] = pair.types
             mask[row, : len(pair)] = 1
+        filled[:, len(pairs) :] = filled[:, :1]
         arrays = {"input_ids": ids, "attention_mask": mask}
         if self._types:
             arrays["token_type_ids"] = types
