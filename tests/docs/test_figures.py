@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from halldetect_bench.predictions import read_all
+from halldetect_bench.stats.evidence import Evidence
+from halldetect_bench.stats.selection import read_settings
 from tests.support.paths import ROOT
 
 
@@ -223,12 +226,20 @@ def stored(file: str) -> str:
 
 
 def speed() -> list[str]:
-    gpu = json.loads(stored("b0f1378:benchmarks/results/large_gpu.json"))
+    one = read("batch")["gpu"]["large"]
     return [
-        f"checks {gpu['responses_per_second']:.0f} responses of "
-        f"{gpu['tokens'] / gpu['responses']:.0f} tokens",
-        f"in {gpu['memory_mb'] / 1000:.1f} GB",
-        f"by at most {gpu['difference_from_float32']:.3f} from float32",
+        f"answers for {one['alone_rows_a_second']:.0f} mixed rows a second, and `batch` checks "
+        f"{one['rows_a_second']:.0f}",
+    ]
+
+
+def scale() -> list[str]:
+    large, base = (read("batch")["gpu"][name] for name in ("large", "base"))
+    assert large["rows"] == base["rows"] == 2000
+    return [
+        f"`large` checks {large['rows_a_second']:.0f} rows a second, "
+        f"{100 * large['of_alone']:.0f} % of what the verifier alone reaches, and `base` "
+        f"{base['rows_a_second']:.0f}, {100 * base['of_alone']:.0f} %",
     ]
 
 
@@ -349,6 +360,23 @@ def states(verifier: str) -> str:
     return "{} of cases, {} of checks, {} of everyday and {} of hostile claims".format(*shares)
 
 
+def through_detector(verifier: str) -> str:
+    """Return AUROC and balanced accuracy of the detector on long answers and on ClearFacts."""
+    folder = ROOT / "benchmarks" / "results" / "rag"
+    evidence = Evidence(read_all(folder), read_settings(folder))
+    scores = evidence.scores[evidence.find("halldetect", verifier)]
+    sets = {
+        "RAGTruth questions": "ragtruth-selection-qa", "summaries": "ragtruth-selection-summary",
+        "data2txt": "ragtruth-selection-data2txt", "ClearFacts": "clearfacts",
+    }  # fmt: skip
+    texts = []
+    for name, dataset in sets.items():
+        found = evidence.compare({dataset: scores[dataset]}).by_dataset[dataset]
+        both = (found[metric].value for metric in ("AUROC", "balanced accuracy"))
+        texts.append("{} {:.3f} / {:.3f}".format(name, *both))
+    return ", ".join(texts[:3]) + f"; {texts[3]}"
+
+
 def own_answers(name: str, end: str = "") -> list[str]:
     """Return how a verifier does on our own long answers and on those to two documents."""
     two = read(f"suites/{name}")["suites"][f"two_documents{end}"]
@@ -392,7 +420,7 @@ def weak_spots() -> list[str]:
 )
 def test_card_has_the_figures_of_the_report(name: str, verifier: str) -> None:
     text = page(name)
-    expected = [*card(verifier), states(verifier)]
+    expected = [*card(verifier), states(verifier), through_detector(verifier)]
     if verifier == "large":
         expected += weak_spots()
     else:
@@ -401,7 +429,7 @@ def test_card_has_the_figures_of_the_report(name: str, verifier: str) -> None:
     assert [words for words in expected if words not in text] == []
 
 
-PAGES = [design, languages, measured, results, security, speed]
+PAGES = [design, languages, measured, results, scale, security, speed]
 
 
 @pytest.mark.parametrize("expected", PAGES, ids=lambda one: one.__name__)
