@@ -93,6 +93,7 @@ def test_command_line_fails_on_request(
     use_overlap_verifier(monkeypatch)
     assert main(["check", SOURCE, PARTS]) == 0
     assert main(["check", SOURCE, PARTS, "--on-unchecked", "fail"]) == 3
+    assert main(["check", SOURCE, PARTS, "--strict"]) == 3
     assert main(["check", SOURCE, PARTS, "--fail-on", "unchecked"]) == 1
     assert main(["check", SOURCE, PARTS, "--fail-on", "disputed"]) == 0
     rows = tmp_path / "rows.jsonl"

@@ -240,7 +240,29 @@ def scale() -> list[str]:
         f"`large` checks {large['rows_a_second']:.0f} rows a second, "
         f"{100 * large['of_alone']:.0f} % of what the verifier alone reaches, and `base` "
         f"{base['rows_a_second']:.0f}, {100 * base['of_alone']:.0f} %",
+        *million(),
     ]
+
+
+def million() -> list[str]:
+    """Return what a million answers cost, by verifier."""
+    rows, rates = read("price-openvino")["rows"], read("batch")["gpu"]
+    asked = read("cascade")["rules"]["shipped"]["other"]["mean"]["asked"]
+    base, large, again = (
+        fmean(row[name]["seconds"] for row in rows)
+        for name in ("base", "large", "large, second answer")
+    )
+    hours = {name: f"{1e6 / rates[name]['rows_a_second'] / 3600:.1f} |" for name in rates}
+    return [
+        f"means of {len(rows)} checks",
+        f"about {100 * asked:.0f} % of responses",
+        *(
+            f"| `{name}` | {seconds:.2f} | {seconds * 1e6 / 86400:.1f} | {hours.get(name, '|')}"
+            for name, seconds in
+            (("base", base), ("auto", base + asked * large), ("large", large))
+        ),
+        f"takes `large` {again:.2f} s",
+    ]  # fmt: skip
 
 
 def results() -> list[str]:

@@ -38,6 +38,10 @@ def add_detector_options(parser: Parser) -> None:
     for option in options():
         add_option(group, option)
     group.add_argument("--paper", **switch("the method of the paper (docs/claims.md)"))
+    help = "short for --on-unchecked fail"
+    group.add_argument(
+        "--strict", action="store_const", dest="on_unchecked", const="fail", help=help
+    )
     parser.epilog = f"{parser.epilog or ''}\n{_model_names()}"
 
 
