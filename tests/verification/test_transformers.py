@@ -27,6 +27,7 @@ from halldetect.verification.verifiers.transformers import (
     GPU_TOKENS,
     LENGTH_STEP,
     TransformersVerifier,
+    ready_distances,
     runs,
 )
 from tests.support.paths import ROOT
@@ -226,6 +227,23 @@ def test_fp16_on_a_gpu_is_identical_too(folders: dict[str, Path]) -> None:
         exact = TransformersVerifier(str(folder), device="cpu").judge(PAIRS * 20)
         for found, expected in zip(identical(verifier, PAIRS * 20), exact, strict=True):
             assert found.entailment == pytest.approx(expected.entailment, abs=0.02)
+
+
+def test_inputs_of_recorded_kernels_give_the_same_logits(folders: dict[str, Path]) -> None:
+    """The kernels are recorded on a GPU only; what they read is made here."""
+    import torch
+
+    network = TransformersVerifier(str(folders["mpnet"]), device="cpu")._network
+    ids = torch.tensor([[0, 5, 6, 2, 1], [0, 7, 2, 1, 1]])
+    mask = (ids != 1).long()
+    bias = torch.zeros(mask.shape).masked_fill_(mask == 0, torch.finfo(torch.float32).min)
+    with torch.inference_mode():
+        plain = network(input_ids=ids, attention_mask=mask).logits
+        with ready_distances(network, ids):
+            found = network(input_ids=ids, attention_mask=bias[:, None, None]).logits
+        again = network(input_ids=ids, attention_mask=mask).logits
+    assert torch.allclose(found, plain, atol=1e-6)
+    assert torch.equal(again, plain)
 
 
 def test_nothing_is_cut_off_in_silence(folders: dict[str, Path]) -> None:

@@ -197,7 +197,7 @@ class Recorded:
         self._copy(feeds)
         given = {**self._feeds, "attention_mask": self._bias[:, None, None]}
         # The kernels read it from its place in memory, so it is kept.
-        with _ready_distances(network, self._feeds["input_ids"]) as self._distances:
+        with ready_distances(network, self._feeds["input_ids"]) as self._distances:
             stream = torch.cuda.Stream()
             stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):  # libraries choose their kernels in the first runs
@@ -223,7 +223,7 @@ class Recorded:
 
 
 @contextmanager
-def _ready_distances(network: Any, ids: Any) -> Iterator[Any]:
+def ready_distances(network: Any, ids: Any) -> Iterator[Any]:
     """Let MPNet use a ready bias for distances: it makes one for each run, on the processor."""
     encoder = getattr(getattr(network, "mpnet", None), "encoder", None)
     if encoder is None:
