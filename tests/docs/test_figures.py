@@ -226,10 +226,14 @@ def stored(file: str) -> str:
 
 
 def speed() -> list[str]:
-    one = read("batch")["gpu"]["large"]
+    one, price = read("batch")["gpu"]["large"], read("price-openvino")
+    again = price["second answer, large over base"]["seconds"]
     return [
         f"answers for {one['alone_rows_a_second']:.0f} mixed rows a second, and `batch` checks "
         f"{one['rows_a_second']:.0f}",
+        f"took {price['large over base']['seconds']:.0f} times as long as `base` with OpenVINO, "
+        f"and {again:.1f} times for a second answer",
+        f"takes {price['start']['large']['peak_mib'] / 1000:.1f} GB",
     ]
 
 
