@@ -198,7 +198,8 @@ def repairs() -> list[str]:
 
 
 def batches() -> list[str]:
-    """Return the figures of streams and indexes."""
+    """Return the figures of batches, streams and indexes."""
+    rates = {name: one["rows_a_second"] for name, one in read("batch")["throughput"].items()}
     hold, repaired = (read("stream")[key] for key in ("hold", "repair"))
     found = read("knowledge")
     wice, check = found["recall"]["wice"], found["check"]
@@ -208,6 +209,10 @@ def batches() -> list[str]:
         return " instead of ".join(f"{check[name][key]['auroc']:.3f}" for key in keys)
 
     return [
+        f"{rates['local, short, all threads']:.0f} rows a second with sources of four sentences, "
+        f"{rates['local, typical, all threads']:.0f} with ten, "
+        f"{rates['local, short, from the cache']:,.0f} from the cache",
+        f"reach {read('batch')['nodes']['2 nodes']['of_linear']:.2f} of twice the rate of one",
         f"waits {hold['seconds_median']:.1f} s in the median and {hold['seconds_95']:.1f} s at the "
         f"95th percentile; {repaired['seconds_95']:.1f} s with repair",
         f"five best of {wice['passages']:,} passages",
