@@ -22,6 +22,7 @@ from halldetect.facts.quantities import equal, occurs, read_quantities, words_of
         ("It covers 12 square kilometres.", "area", 12e6),
         ("It fell by 4.8 %.", "share", 0.048),
         ("It fell by two thirds.", "share", 2 / 3),
+        ("A third of it is full.", "share", 1 / 3),
         ("It grew three times.", "times", 3),
         ("It opened on 4 May 2015.", "day", 735722),
         ("It opened in June 2018.", "month", 2018 * 12 + 6),

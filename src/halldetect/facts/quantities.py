@@ -51,7 +51,7 @@ _QUANTITY = re.compile(
 )
 # Every quantity has one of these.
 _NUMBER_WORD = re.compile(
-    rf"\d|\b(?:{_WORD}|half|twice|doubl|thrice|tr[ie]|quadrupl)", re.IGNORECASE
+    rf"\d|\b(?:{_WORD}|{_PART}|twice|doubl|thrice|tr[ie]|quadrupl)", re.IGNORECASE
 )
 _AFTER = re.compile(
     r"(?P<article>\s(?:of )?an?)?[\s-]?(?P<square>square[\s-]|sq\.? )?(?P<unit>[%‰¢$€£¥]"
