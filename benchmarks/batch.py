@@ -1,11 +1,10 @@
 """Measure the speed of `halldetect batch`, locally, on Ray and on a GPU.
 
     python -m benchmarks.batch [throughput|nodes] [--rows N]
-    python -m benchmarks.batch gpu --rows 2000 --data DATASETS --verifier large [--base BASE.gguf]
+    python -m benchmarks.batch gpu --rows 2000 --data DATASETS --verifier large|hf:FOLDER
 
 `gpu` needs one; it checks rows of seven public sets with explanations, and then asks the verifier
-alone the same questions. `flat` of the stored file (a million rows) is by
-`git show 8f198c5:benchmarks/batch.py`.
+alone the same questions. hf:FOLDER is `base`, by `training.base.to_hf`.
 """
 
 from __future__ import annotations
@@ -29,6 +28,8 @@ from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
 from halldetect.verification.devices import physical_cores
+from halldetect.verification.presets import HUB
+from halldetect_bench.predictions import portable
 from halldetect_bench.registry import load_dataset
 
 NODES = (1, 2, 4)  # the first is what the others are compared with
@@ -190,7 +191,9 @@ def on_gpu(folder: Path, rows: int, options: argparse.Namespace) -> dict[str, An
         "alone_rows_a_second": round(alone, 2),
         "of_alone": round(found["rows_a_second"] / alone, 3),
     }
-    return {str(verifier.description["name"]): found | share | {"verifier": verifier.description}}
+    described = portable(verifier.description)
+    name = "base" if options.verifier.startswith(HUB) else described["name"]
+    return {name: found | share | {"verifier": described}}
 
 
 def main() -> None:

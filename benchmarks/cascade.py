@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from halldetect.verification.cascade import UNSURE_FROM, UNSURE_TO
 from halldetect_bench.predictions import read_all
 from halldetect_bench.stats.classification_metrics import auroc
 from halldetect_bench.stats.selection import read_settings, weights_of
+from training.large.measure import Floats, balanced
 
 FOLDERS = (RESULTS / "bench", RESULTS / "rag")
 VERIFIERS = ("base", "large")
@@ -33,7 +35,6 @@ SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 RIDGE = 0.01
 _LEAST = 1e-3  # the least distance of a support from 0 and 1
 _FEWEST = 90  # responses of a set
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def stored(folders: Sequence[Path]) -> tuple[dict[str, Judged], set[str], dict[s
     scores: dict[str, dict[str, dict[str, float]]] = {}
     labels: dict[str, dict[str, bool]] = {}
     digests: dict[str, Any] = {}
-    for one in [one for folder in folders for one in read_all(folder)]:
+    for one in chain.from_iterable(map(read_all, folders)):
         header, dataset = one.header, one.header.dataset
         for name, found in weights_of(header).items():
             if header.method["name"] == "halldetect" and name in VERIFIERS:
@@ -118,9 +119,7 @@ def outcome(sets: dict[str, Judged], least: float, greatest: float) -> dict[str,
         auto = np.where(asked, item.second, item.first)
         found[name] = {"asked": float(asked.mean())}
         for key, scores in (("first", item.first), ("auto", auto), ("second", item.second)):
-            said = scores >= 0.5
-            right = (said[item.wrong].mean() + (~said[~item.wrong]).mean()) / 2
-            found[name][f"balanced, {key}"] = float(right)
+            found[name][f"balanced, {key}"] = balanced(item.wrong, scores)
             found[name][f"auroc, {key}"] = auroc(item.wrong.tolist(), scores.tolist()) or 0.5
     mean = {key: float(np.mean([one[key] for one in found.values()])) for key in found[name]}
     for figure in ("balanced", "auroc"):

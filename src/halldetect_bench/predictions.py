@@ -110,7 +110,7 @@ def header_of(
     name = _dataset_name(dataset)
     return Header(
         name,
-        _portable(description),
+        portable(description),
         code=code_digest(),
         command=command,
         sample=sample or {},
@@ -269,7 +269,7 @@ def slug(name: str) -> str:
 
 def portable_command(program: str, words: Sequence[str]) -> str:
     """Return the command line of a program and its arguments without folders of this machine."""
-    return " ".join([program, *(str(_portable(word)) for word in words)])
+    return " ".join([program, *(str(portable(word)) for word in words)])
 
 
 def _dataset_name(name: str) -> str:
@@ -278,12 +278,12 @@ def _dataset_name(name: str) -> str:
     return f"{head}{mark}{Path(path).stem}" if mark else name
 
 
-def _portable(value: Any) -> Any:
+def portable(value: Any) -> Any:
     """Return a description without folders of this machine; digests identify the models."""
     if isinstance(value, dict):
-        return {key: _portable(item) for key, item in value.items()}
+        return {key: portable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_portable(item) for item in value]
+        return [portable(item) for item in value]
     if isinstance(value, str) and os.sep in value:
         head, mark, path = value.rpartition(":")
         if head != "hf" and (Path(path).is_absolute() or Path(path).exists()):

@@ -166,7 +166,7 @@ class TransformersVerifier(Classifier):
         if shape not in self._recorded:
             try:
                 self._recorded[shape] = Recorded(self._network, feeds, self._device)
-            except Exception as error:
+            except Exception as error:  # of the network, which may be any
                 if isinstance(error, RuntimeError) and out_of_memory(error):
                     raise
                 self._recorded[shape] = None
@@ -192,7 +192,7 @@ class Recorded:
 
         self._feeds = {key: value.to(device) for key, value in feeds.items()}
         plain = network(**self._feeds).logits.float()
-        self._refused = torch.finfo(network.dtype).min
+        self._least = torch.finfo(network.dtype).min
         self._bias = torch.zeros(feeds["attention_mask"].shape, device=device, dtype=network.dtype)
         self._copy(feeds)
         given = {**self._feeds, "attention_mask": self._bias[:, None, None]}
@@ -219,7 +219,7 @@ class Recorded:
     def _copy(self, feeds: dict[str, Any]) -> None:
         for key, value in feeds.items():
             self._feeds[key].copy_(value)
-        self._bias.fill_(0).masked_fill_(self._feeds["attention_mask"] == 0, self._refused)
+        self._bias.fill_(0).masked_fill_(self._feeds["attention_mask"] == 0, self._least)
 
 
 @contextmanager
