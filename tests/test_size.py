@@ -13,8 +13,8 @@ from tests.support.shape import files, functions, lines, sizes
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (23585, 20000),
-    "core": (11790, 10000),
+    "halldetect": (23625, 20000),
+    "core": (11825, 10000),
     "halldetect_serve": (4470, 4500),
     "halldetect_serve JavaScript": (1505, 1600),
     "halldetect_bench": (5845, 8500),
@@ -22,7 +22,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "Python files in src": (233, 240),
     "modules in the package root": (12, 12),
     "halldetect.agents": (855, None),
-    "halldetect.batch": (2160, None),
+    "halldetect.batch": (2165, None),
     "halldetect.cli": (2345, None),
     "halldetect.explanation": (415, None),
     "halldetect.integrations": (1120, None),
@@ -34,7 +34,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.repair": (825, None),
     "halldetect.report": (780, None),
     "halldetect.stream": (215, None),
-    "halldetect.verification": (1860, None),
+    "halldetect.verification": (1900, None),
     "halldetect.findings": (895, None),
     "halldetect.facts": (960, None),
     "halldetect.paper": (735, None),

@@ -5,12 +5,14 @@ A tiny model on the processor stands for the one on a GPU.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,12 +20,14 @@ import pytest
 from halldetect import Detector
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
-from halldetect.batch.workers import worker_count
+from halldetect.batch.workers import check_in_workers, worker_count
 from halldetect.errors import CheckError, InputError, ModelError
 from halldetect.large.load import load_large
 from halldetect.large.verifier import LargeVerifier
+from halldetect.verification.verifiers import load_verifier
 from tests.support.batch_files import Stopped, results, stop_after, untimed, write_jsonl
 from tests.support.running import eventually
+from tests.support.tiny_models import write_transformers
 from tests.support.tiny_qwen import write_tiny
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")
@@ -78,6 +82,17 @@ def test_workers_and_batches_change_no_byte(
         assert outcome.counts.rows == len(ROWS)
         assert untimed(out) == wanted
     assert verifier.compute == verifier.backend.answer  # workers change their own copies
+
+
+@pytest.mark.hf
+def test_answers_for_a_classifier_are_the_same(on_gpu: None, tmp_path: Path, rows: str) -> None:
+    classifier = load_verifier(f"hf:{write_transformers(tmp_path / 'm', 'mpnet')}", device="cpu")
+    run_local(Detector(classifier, threads=1), Job(rows, str(tmp_path / "one.jsonl")))
+    wanted = untimed(tmp_path / "one.jsonl").replace(b'"threads":1', b'"threads":4')
+    assert len({row["score"] for row in results(tmp_path / "one.jsonl")}) > 3
+    job = Job(rows, str(tmp_path / "many.jsonl"), batch_size=2)
+    run_local(Detector(classifier, threads=4), job)
+    assert untimed(tmp_path / "many.jsonl") == wanted
 
 
 def test_only_one_process_uses_the_model(
@@ -188,6 +203,32 @@ def test_killed_leader_takes_its_workers_along(
     monkeypatch.undo()
     assert run_local(Detector(verifier, threads=3), job).counts.rows == len(ROWS)
     assert not any("verifier failed" in str(row["reason"]) for row in results(out))
+
+
+def test_workers_do_not_collect_what_was_garbage_before(tmp_path: Path) -> None:
+    """The end of a session on the processor would wait for threads that no fork has."""
+
+    class Cycle:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            (tmp_path / "collected").touch()
+
+    def check(part: Any) -> bool:
+        gc.collect()
+        return (tmp_path / "collected").exists()
+
+    gc.disable()
+    try:
+        Cycle()
+        verifier = SimpleNamespace(compute=None, pairs_at_once=1)
+        parts: Any = [1, 2]
+        assert [*check_in_workers(verifier, parts, check, 2)] == [False, False]
+    finally:
+        gc.enable()
+    gc.collect()
+    assert (tmp_path / "collected").exists()
 
 
 def test_unusable_cache_is_named(

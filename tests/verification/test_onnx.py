@@ -107,8 +107,7 @@ def test_a_padded_batch_would_change_results(tmp_path: Path) -> None:
         feeds["input_ids"][row, : len(pair)] = pair.ids
         feeds["attention_mask"][row, : len(pair)] = 1
     batched = verifier._session.run(None, feeds)[0]
-    found = [verifier._labels.read(row, "test") for row in batched]
-    assert found != verifier.judge(PAIRS[:4])
+    assert verifier._labels.read(batched, "test") != verifier.judge(PAIRS[:4])
 
 
 def test_embedded_weights_judge_well_on_any_threads() -> None:
@@ -164,10 +163,24 @@ def test_labels_by_name() -> None:
     assert Labels.from_config(config, "x").meanings == ("contradiction", "neutral", "entailment")
     two_way = {"id2label": {"0": "not_entailment", "1": "entailment"}}
     assert Labels.from_config(two_way, "x").meanings == ("rest", "entailment")
-    found = Labels(("rest", "entailment")).read(np.array([0.0, 0.0], np.float16), "x")
-    assert found == Probabilities(0.5, 0.5, None)
-    found = Labels(("contradiction", "neutral", "entailment")).read(np.array([0, 0, 99.0]), "x")
-    assert (found.entailment, found.contradiction) == (1.0, pytest.approx(0, abs=1e-40))
+    found = Labels(("rest", "entailment")).read(np.zeros((2, 2), np.float16), "x")
+    assert found == [Probabilities(0.5, 0.5, None)] * 2
+    assert Labels(("contradiction", "entailment")).read(np.zeros((1, 2)), "x") == [
+        Probabilities(0.5, 0.0, 0.5)
+    ]
+    [one] = Labels(("contradiction", "neutral", "entailment")).read(np.array([[0, 0, 99.0]]), "x")
+    assert (one.entailment, one.contradiction) == (1.0, pytest.approx(0, abs=1e-40))
+
+
+def test_rows_are_read_together_as_alone() -> None:
+    labels = Labels(("neutral", "entailment", "contradiction"))
+    logits = np.random.default_rng(0).normal(0, 5, (1001, 3)).astype(np.float32)
+    found = labels.read(logits, "x")
+    assert found == [labels.read(row[None], "x")[0] for row in logits]
+    for row, one in zip(logits.astype(np.float64), found, strict=True):
+        powers = np.exp(row - row.max())
+        shares = (powers / powers.sum()).tolist()
+        assert [one.neutral, one.entailment, one.contradiction] == shares
 
 
 @pytest.mark.parametrize(

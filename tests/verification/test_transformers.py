@@ -27,7 +27,8 @@ from halldetect.verification.verifiers.transformers import (
     GPU_TOKENS,
     LENGTH_STEP,
     TransformersVerifier,
-    ready_distances,
+    logits_of,
+    quick_attention,
     runs,
 )
 from tests.support.paths import ROOT
@@ -132,51 +133,57 @@ def test_special_tokens_in_a_text_are_not_special(kind: str, folders: dict[str, 
         assert len(hostile) == sum(counts) + 300 - verifier.max_tokens
 
 
-def pair_of(length: int) -> Encoded:
-    return Encoded((5,) * length, (0,) * length)
+def padded(lengths: list[int]) -> list[int]:
+    return [-(-length // LENGTH_STEP) * LENGTH_STEP for length in lengths]
+
+
+def gpu_way(verifier: TransformersVerifier, tokens: int = GPU_TOKENS) -> TransformersVerifier:
+    verifier._step, verifier._tokens = LENGTH_STEP, tokens
+    return verifier
 
 
 def test_pair_alone_decides_its_shape_on_gpu() -> None:
     lengths = np.random.default_rng(0).integers(12, 512, 700).tolist()
-    shapes: dict[int, set[tuple[int, int]]] = {}
+    shapes: dict[int, set[int]] = {}
     seen: list[int] = []
-    for places, length, rows in runs([pair_of(size) for size in lengths], GPU_TOKENS):
+    for places, rows in runs(padded(lengths), GPU_TOKENS):
         assert 1 <= len(places) <= rows
+        [length] = {padded(lengths)[place] for place in places}
         assert rows * length <= GPU_TOKENS
         seen += places
-        for place in places:
-            assert lengths[place] <= length
-            shapes.setdefault(lengths[place], set()).add((length, rows))
+        shapes.setdefault(length, set()).add(rows)
     assert sorted(seen) == list(range(700))
-    assert all(len(found) == 1 for found in shapes.values())
-    for size, found in shapes.items():
-        [(_, length, rows)] = runs([pair_of(size)], GPU_TOKENS)
-        assert found == {(length, rows)}
+    for length, found in shapes.items():
+        [(_, rows)] = runs([length], GPU_TOKENS)
+        assert found == {rows}
 
 
 def test_few_tokens_are_padding_or_copies() -> None:
     lengths = np.random.default_rng(0).integers(20, 160, 480).tolist()
-    computed = sum(
-        length * rows for _, length, rows in runs([pair_of(size) for size in lengths], GPU_TOKENS)
-    )
+    sizes = padded(lengths)
+    computed = sum(sizes[places[0]] * rows for places, rows in runs(sizes, GPU_TOKENS))
     assert sum(lengths) / computed > 0.6
-    assert all(length % LENGTH_STEP == 0 for _, length, _ in runs([pair_of(9)], GPU_TOKENS))
+
+
+def test_packed_pair_holds_its_tokens_and_padding(folders: dict[str, Path]) -> None:
+    verifier = TransformersVerifier(str(folders["mpnet"]), device="cpu")
+    pair = Encoded((0, 70_000, 2), (0, 0, 1))
+    exact = np.frombuffer(verifier._packed(pair), np.int32)
+    assert exact.tolist() == [0, 70_000, 2, 0, 0, 1]
+    filled = np.frombuffer(gpu_way(verifier)._packed(pair), np.int32).reshape(2, LENGTH_STEP)
+    assert filled[:, :3].ravel().tolist() == exact.tolist()
+    assert (filled[:, 3:] == -1).all()
 
 
 def test_padded_runs_give_what_single_ones_give(
-    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+    folders: dict[str, Path],
 ) -> None:
     """The GPU's way of batching, carried out on the processor."""
     for folder in folders.values():
         verifier = TransformersVerifier(str(folder), device="cpu")
         single = verifier.judge(PAIRS)
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                "halldetect.verification.verifiers.transformers.runs",
-                lambda encoded, *_: runs(encoded, GPU_TOKENS),
-            )
-            for found, expected in zip(identical(verifier, PAIRS), single, strict=True):
-                assert found.entailment == pytest.approx(expected.entailment, abs=1e-5)
+        for found, expected in zip(identical(gpu_way(verifier), PAIRS), single, strict=True):
+            assert found.entailment == pytest.approx(expected.entailment, abs=1e-5)
 
 
 def test_out_of_memory_shrinks_runs_then_fails(
@@ -184,18 +191,19 @@ def test_out_of_memory_shrinks_runs_then_fails(
 ) -> None:
     verifier = TransformersVerifier(str(folders["mpnet"]), device="cpu")
     expected = verifier.judge(PAIRS)
-    monkeypatch.setattr(verifier, "_device", "cuda")
+    gpu_way(verifier)
+    monkeypatch.setattr(verifier, "_device", "cuda")  # to be named
     run = verifier._run
     sizes: list[int] = []
     most = [2]
 
-    def short_of_memory(pairs: Sequence[Encoded], length: int, rows: int) -> Any:
+    def short_of_memory(pairs: Sequence[bytes], rows: int) -> Any:
         sizes.append(rows)
         if rows > most[0]:
             raise RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")
         verifier._device = "cpu"
         try:
-            return run(pairs, length, rows)
+            return run(pairs, rows)
         finally:
             verifier._device = "cuda"
 
@@ -233,17 +241,20 @@ def test_inputs_of_recorded_kernels_give_the_same_logits(folders: dict[str, Path
     """The kernels are recorded on a GPU only; what they read is made here."""
     import torch
 
-    network = TransformersVerifier(str(folders["mpnet"]), device="cpu")._network
-    ids = torch.tensor([[0, 5, 6, 2, 1], [0, 7, 2, 1, 1]])
-    mask = (ids != 1).long()
-    bias = torch.zeros(mask.shape).masked_fill_(mask == 0, torch.finfo(torch.float32).min)
-    with torch.inference_mode():
-        plain = network(input_ids=ids, attention_mask=mask).logits
-        with ready_distances(network, ids):
-            found = network(input_ids=ids, attention_mask=bias[:, None, None]).logits
-        again = network(input_ids=ids, attention_mask=mask).logits
-    assert torch.allclose(found, plain, atol=1e-6)
-    assert torch.equal(again, plain)
+    for kind in ("mpnet", "roberta"):  # one with distances and attention of its own, one without
+        verifier = gpu_way(TransformersVerifier(str(folders[kind]), device="cpu"))
+        network, feeds = verifier._network, verifier._feeds
+        packed = [verifier._packed(pair) for pair in verifier._encoder.encode(PAIRS)]
+        short = bytearray().join(pair for pair in packed if len(pair) == len(packed[0]))
+        given = torch.frombuffer(short, dtype=torch.int32).view(-1, 2, LENGTH_STEP)
+        with torch.inference_mode():
+            plain = network(**feeds(given)).logits
+            with quick_attention(network, LENGTH_STEP) as distances:
+                found = logits_of(network, feeds, given, distances)
+            again = network(**feeds(given)).logits
+        assert len(plain) > 1
+        assert torch.allclose(found, plain, atol=1e-5)
+        assert torch.equal(again, plain)
 
 
 def test_nothing_is_cut_off_in_silence(folders: dict[str, Path]) -> None:

@@ -7,6 +7,7 @@ two threads answer: while the GPU computes for one, the other packs what further
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -86,6 +87,7 @@ class _Pool:
         self._together = max(1, verifier.pairs_at_once // _PAIRS)
         self._lock = Lock()
         context = get_context("fork")
+        gc.freeze()  # a worker that collected a session of here would wait for threads of here
         with warnings.catch_warnings():
             # Other threads of this process may hold locks, but none that a worker needs.
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -96,6 +98,7 @@ class _Pool:
                 self._processes.append(context.Process(target=_work, args=given, daemon=True))
                 self._processes[-1].start()
                 there.close()  # so that the end of the worker ends the pipe
+        gc.unfreeze()
         self.free += self._open
         self._threads = [Thread(target=self._answer, daemon=True) for _ in range(_THREADS)]
         for thread in self._threads:
@@ -127,13 +130,14 @@ class _Pool:
         while asked := self._next_questions():
             items = [item for _, given in asked for item in given]
             try:
-                answers: Any = iter(self._compute(items))
+                answers: Any = self._compute(items)
             except Exception as error:
                 answers = error if isinstance(error, ModelError) else ModelError(described(error))
+            failed, end = isinstance(answers, ModelError), 0
             for worker, given in asked:
-                failed = isinstance(answers, ModelError)
+                start, end = end, end + len(given)
                 with suppress(OSError):  # it has ended
-                    worker.send(sendable(answers) if failed else [next(answers) for _ in given])
+                    worker.send(sendable(answers) if failed else answers[start:end])
 
     def _next_questions(self) -> list[tuple[Connection, Sequence[Any]]]:
         """Return questions with the pipes of their workers; none if all workers have ended."""

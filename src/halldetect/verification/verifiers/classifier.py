@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -74,21 +75,21 @@ class Labels:
             )
         return cls(meanings)
 
-    def read(self, logits: NDArray[Any], where: str) -> Probabilities:
-        """Return the softmax, in double precision to avoid noise."""
-        if logits.shape != (len(self.meanings),):
+    def read(self, logits: NDArray[Any], where: str) -> list[Probabilities]:
+        """Return the softmax of each row, in double precision to avoid noise."""
+        if (outputs := logits.shape[1]) != len(self.meanings):
             raise ModelError(
-                f"{where}: the model has {logits.size} outputs but {len(self.meanings)} labels"
+                f"{where}: the model has {outputs} outputs but {len(self.meanings)} labels"
             )
         values = logits.astype(np.float64)
         if not np.isfinite(values).all():
             raise ModelError(f"{where}: the model gave no finite number; its weights are damaged")
-        powers = np.exp(values - values.max())
-        shares = dict(zip(self.meanings, (powers / powers.sum()).tolist(), strict=True))
-        if "rest" in shares:
-            return Probabilities(shares["entailment"], shares["rest"], None)
-        neutral = shares.get("neutral", 0.0)
-        return Probabilities(shares["entailment"], neutral, shares["contradiction"])
+        powers = np.exp(values - values.max(1, keepdims=True))
+        columns = (powers / powers.sum(1, keepdims=True)).T.tolist()
+        shares: dict[str, Any] = dict(zip(self.meanings, columns, strict=True))
+        neutral = shares.get("rest") or shares.get("neutral") or repeat(0.0)
+        contradiction = shares.get("contradiction") or repeat(None)
+        return list(map(Probabilities, shares["entailment"], neutral, contradiction))
 
 
 def reading_limit(*configurations: Mapping[str, Any]) -> int:
@@ -105,14 +106,17 @@ def reading_limit(*configurations: Mapping[str, Any]) -> int:
 
 
 class Classifier:
-    """A verifier that encodes texts in this process; subclasses add `_run_all`.
+    """A verifier that encodes texts in this process; `_run_all` of subclasses returns logits.
 
     `max_tokens` is the longest premise and hypothesis together, special tokens not counted.
     """
 
-    def __init__(self, name: str, encoder: PairEncoder | WordPieceEncoder, limit: int) -> None:
+    def __init__(
+        self, name: str, labels: Labels, encoder: PairEncoder | WordPieceEncoder, limit: int
+    ) -> None:
         """Set the encoder, for pairs of at most `limit` tokens with special ones."""
         self._name = name
+        self._labels = labels
         self._encoder = encoder
         self._limit = limit
         self.max_tokens = limit - encoder.special_tokens
@@ -133,7 +137,14 @@ class Classifier:
             raise ModelError(
                 f"{self._name}: a pair has {longest} tokens, the model reads {self._limit}"
             )
-        return self.compute(encoded)
+        if not encoded:
+            return []
+        logits = np.asarray(self.compute([*map(self._packed, encoded)]))
+        return self._labels.read(logits, self._name)
 
-    def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
+    def _packed(self, pair: Encoded) -> Any:
+        """Return a pair as `compute` takes it."""
+        return pair
+
+    def _run_all(self, packed: Sequence[Any]) -> Sequence[NDArray[Any]] | NDArray[Any]:
         raise NotImplementedError

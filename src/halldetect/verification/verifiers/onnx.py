@@ -38,7 +38,6 @@ from numpy.typing import NDArray
 
 from halldetect.errors import ModelError, one_line
 from halldetect.models.integrity import file_digests, joint_digest
-from halldetect.report import Probabilities
 from halldetect.verification.devices import physical_cores
 from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
@@ -79,8 +78,8 @@ class OnnxVerifier(Classifier):
         file = folder / "tokenizer.json"
         self._words = WordPieceEncoder.from_file(file)
         encoder = self._words or PairEncoder.from_file(file)
-        super().__init__(name or folder.resolve().name, encoder, limit)
-        self._labels = Labels.from_config(self._config, self._name)
+        name = name or folder.resolve().name
+        super().__init__(name, Labels.from_config(self._config, name), encoder, limit)
         self._many_threads_per_pair = self._threads > 1 and packed_beside(self._file).is_file()
         self._session = _session(self._file, self._threads if self._many_threads_per_pair else 1)
         self._one_thread_session: Any = None  # for parallel runs of a packed model
@@ -119,18 +118,18 @@ class OnnxVerifier(Classifier):
         """Return the words of a text that the model cannot read, if its tokenizer reports them."""
         return [] if self._words is None else self._words.unknown_words(text)
 
-    def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
+    def _run_all(self, packed: Sequence[Encoded]) -> list[NDArray[Any]]:
         if not self._many_threads_per_pair:
-            return self._side_by_side(encoded, self._session)
-        if len(encoded) >= 2 * self._threads:
-            self._pairs_in_large_calls += len(encoded)
+            return self._side_by_side(packed, self._session)
+        if len(packed) >= 2 * self._threads:
+            self._pairs_in_large_calls += len(packed)
             if self._pairs_in_large_calls >= _PAIRS_BEFORE_SECOND_SESSION:
                 if self._one_thread_session is None:
                     self._one_thread_session = _session(self._file, 1)
-                return self._side_by_side(encoded, self._one_thread_session)
-        return [self._run(self._session, pair) for pair in encoded]
+                return self._side_by_side(packed, self._one_thread_session)
+        return [self._run(self._session, pair) for pair in packed]
 
-    def _side_by_side(self, encoded: Sequence[Encoded], session: Any) -> list[Probabilities]:
+    def _side_by_side(self, encoded: Sequence[Encoded], session: Any) -> list[NDArray[Any]]:
         longest_first = sorted(range(len(encoded)), key=lambda at: -len(encoded[at]))
         workers = min(self._threads, len(encoded)) or 1
         with ThreadPoolExecutor(workers) as pool:
@@ -138,7 +137,7 @@ class OnnxVerifier(Classifier):
             results = dict(zip(longest_first, done, strict=True))
         return [results[at] for at in range(len(encoded))]
 
-    def _run(self, session: Any, pair: Encoded) -> Probabilities:
+    def _run(self, session: Any, pair: Encoded) -> NDArray[Any]:
         values = (pair.ids, (1,) * len(pair), pair.types)
         feeds = {
             name: np.array([numbers], self._inputs[name])
@@ -146,10 +145,10 @@ class OnnxVerifier(Classifier):
             if name in self._inputs
         }
         try:
-            logits: NDArray[Any] = session.run([self._output], feeds)[0]
+            logits: NDArray[Any] = session.run([self._output], feeds)[0][0]
         except Exception as error:  # the runtime's errors share no base class
             raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
-        return self._labels.read(logits[0], self._name)
+        return logits
 
 
 def read_object(file: Path) -> dict[str, Any]:

@@ -14,19 +14,19 @@ Results are thus the same alone, batched and shuffled, without rounding.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of, file_digests, joint_digest
 from halldetect.models.store import offline
-from halldetect.report import Probabilities
 from halldetect.verification.devices import out_of_memory, torch_device, torch_failure
 from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
@@ -35,6 +35,9 @@ from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 GPU_TOKENS = 4096
 # Lengths on a GPU are multiples of this: few lengths fill their runs with few copies.
 LENGTH_STEP = 64
+# Marks padding in a packed pair, and the bytes of a packed token: its number and type.
+_PADDING, _TOKEN_BYTES = -1, 8
+Feeds = Callable[[Any], dict[str, Any]]  # makes the inputs of a network from packed pairs
 
 
 class TransformersVerifier(Classifier):
@@ -60,12 +63,13 @@ class TransformersVerifier(Classifier):
         name = name or model
         self._model = model
         self._device = torch_device(device)
-        self._gpu_tokens = GPU_TOKENS
-        self._recorded: dict[tuple[int, int], Recorded | None] = {}
-        self._lock = Lock()  # recorded kernels read and write fixed places
+        self._step, self._tokens = (1, 1) if self._device == "cpu" else (LENGTH_STEP, GPU_TOKENS)
+        self._recorded: dict[tuple[int, ...], Recorded | None] = {}
+        self._lock = RLock()  # recorded kernels read and write fixed places
         # A GPU needs many pairs of each length: copies fill the rest of a run.
         self.pairs_at_once = 64 if self._device == "cpu" else 8192
-        self._dtype = torch.float16 if self._device.startswith("cuda") else torch.float32
+        self._on_cuda = self._device.startswith("cuda")
+        self._dtype = torch.float16 if self._on_cuda else torch.float32
         if threads is not None and self._device == "cpu":
             torch.set_num_threads(threads)
         # Notices and progress bars about loading are silenced, those about downloads stay.
@@ -79,14 +83,14 @@ class TransformersVerifier(Classifier):
         settings = {**config.to_dict(), "id2label": config.id2label}
         known = ("languages", "calibration", "operating_points")
         self._stated = {key: settings[key] for key in known if key in settings}
-        self._labels = Labels.from_config(settings, name)
+        labels = Labels.from_config(settings, name)
         stated = {"model_max_length": tokenizer.model_max_length}
         limit = reading_limit(settings, stated)
         if not getattr(tokenizer, "is_fast", False):
             raise ModelError(f"{name}: its tokenizer has no fast version, the only kind supported")
         # A copy: its settings are changed.
         copy = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-        super().__init__(name, PairEncoder(copy), limit)
+        super().__init__(name, labels, PairEncoder(copy), limit)
         self._types = "token_type_ids" in tokenizer.model_input_names
         self._padding = tokenizer.pad_token_id or 0
         network = _load(
@@ -120,52 +124,59 @@ class TransformersVerifier(Classifier):
             "runtime": f"torch {self._torch.__version__}, transformers {transformers.__version__}",
         }
 
-    def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
-        results: dict[int, Probabilities] = {}
-        shape = (1, 1) if self._device == "cpu" else (self._gpu_tokens, LENGTH_STEP)
-        queued: list[tuple[Sequence[int], Any]] = []
-        for indices, length, rows in runs(encoded, *shape):
-            try:
-                queued.append((indices, self._run([encoded[at] for at in indices], length, rows)))
-            except RuntimeError as error:
-                if rows == 1 or not out_of_memory(error):
-                    raise torch_failure(self._name, error, self._device) from error
-                self._gpu_tokens //= 2
-                self._recorded.clear()
-                self._torch.cuda.empty_cache()
-                return self._run_all(encoded)
-        for indices, logits in queued:
-            for index, values in zip(indices, np.asarray(logits.cpu()), strict=False):
-                results[index] = self._labels.read(values, self._name)  # copies are ignored
-        return [results[index] for index in range(len(encoded))]
+    def _packed(self, pair: Encoded) -> bytes:
+        """Return numbers and types of a padded pair: quick to send, and to join with others."""
+        filled = np.full((2, -(-len(pair) // self._step) * self._step), _PADDING, np.int32)
+        filled[:, : len(pair)] = pair.ids, pair.types
+        return filled.tobytes()
 
-    def _run(self, pairs: Sequence[Encoded], length: int, rows: int) -> Any:
-        """Return the logits of a run as a tensor on the device; do not wait for them."""
-        filled = np.zeros((3, rows, length), np.int64)
-        ids, types, mask = filled
-        ids += self._padding
-        for row, pair in enumerate(pairs):
-            ids[row, : len(pair)] = pair.ids
-            types[row, : len(pair)] = pair.types
-            mask[row, : len(pair)] = 1
-        filled[:, len(pairs) :] = filled[:, :1]
-        arrays = {"input_ids": ids, "attention_mask": mask}
-        if self._types:
-            arrays["token_type_ids"] = types
-        feeds = {key: self._torch.from_numpy(value) for key, value in arrays.items()}
+    def _run_all(self, packed: Sequence[bytes]) -> NDArray[Any]:
+        order: list[int] = []
+        queued: list[Any] = []
         with self._lock, self._torch.inference_mode():
-            if self._device.startswith("cuda"):
-                recorded = self._recording(feeds, (rows, length))
-                if recorded is not None:
-                    return recorded.replay(feeds)
-            moved = {key: value.to(self._device) for key, value in feeds.items()}
-            return self._network(**moved).logits.float()
+            for indices, rows in runs([len(pair) // _TOKEN_BYTES for pair in packed], self._tokens):
+                order += indices
+                try:
+                    queued.append(self._run([packed[at] for at in indices], rows))
+                except RuntimeError as error:
+                    if rows == 1 or not out_of_memory(error):
+                        raise torch_failure(self._name, error, self._device) from error
+                    self._tokens //= 2
+                    self._recorded.clear()
+                    self._torch.cuda.empty_cache()
+                    return self._run_all(packed)
+            logits = self._torch.cat(queued).to("cpu", non_blocking=self._on_cuda)
+            if self._on_cuda:
+                done = self._torch.cuda.Event(blocking=True)  # waiting leaves the core to others
+                done.record()
+        if self._on_cuda:  # meanwhile another thread can queue its runs
+            done.synchronize()
+        return np.asarray(logits)[np.argsort(order)]
 
-    def _recording(self, feeds: dict[str, Any], shape: tuple[int, int]) -> Recorded | None:
+    def _run(self, pairs: list[bytes], rows: int) -> Any:
+        """Return the logits of a run as a tensor on the device; do not wait for them."""
+        filled = bytearray().join([*pairs, *pairs[:1] * (rows - len(pairs))])
+        given = self._torch.frombuffer(filled, dtype=self._torch.int32).view(rows, 2, -1)
+        if self._on_cuda:
+            given = given.pin_memory()
+            recorded = self._recording(given)
+            if recorded is not None:
+                return recorded.replay(given)[: len(pairs)]
+        return self._network(**self._feeds(given.to(self._device))).logits.float()[: len(pairs)]
+
+    def _feeds(self, given: Any) -> dict[str, Any]:
+        """Return the inputs of the network for packed pairs on its device."""
+        ids, types = given.long().unbind(1)
+        mask = ids != _PADDING
+        feeds = {"input_ids": ids.masked_fill(~mask, self._padding), "attention_mask": mask.long()}
+        return feeds | ({"token_type_ids": types.clamp(min=0)} if self._types else {})
+
+    def _recording(self, given: Any) -> Recorded | None:
         """Return the recorded kernels of a shape; None if this model cannot be recorded."""
+        shape = tuple(given.shape)
         if shape not in self._recorded:
             try:
-                self._recorded[shape] = Recorded(self._network, feeds, self._device)
+                self._recorded[shape] = Recorded(self._network, self._feeds, given)
             except Exception as error:  # of the network, which may be any
                 if isinstance(error, RuntimeError) and out_of_memory(error):
                     raise
@@ -182,77 +193,92 @@ class TransformersVerifier(Classifier):
 class Recorded:
     """The kernels of a network for inputs of one shape, recorded as a CUDA graph."""
 
-    def __init__(self, network: Any, feeds: dict[str, Any], device: str) -> None:
-        """Record the kernels.
+    def __init__(self, network: Any, feeds: Feeds, given: Any) -> None:
+        """Record the kernels, with packed pairs of the shape.
 
         Raises RuntimeError if they depend on the values of the inputs, or if they give other logits
         than the network: some networks do not take a mask that is ready to be added.
         """
         import torch
 
-        self._feeds = {key: value.to(device) for key, value in feeds.items()}
-        plain = network(**self._feeds).logits.float()
-        self._least = torch.finfo(network.dtype).min
-        self._bias = torch.zeros(feeds["attention_mask"].shape, device=device, dtype=network.dtype)
-        self._copy(feeds)
-        given = {**self._feeds, "attention_mask": self._bias[:, None, None]}
+        self._given = given.to(network.device)
+        plain = network(**feeds(self._given)).logits.float()
         # The kernels read it from its place in memory, so it is kept.
-        with ready_distances(network, self._feeds["input_ids"]) as self._distances:
+        with quick_attention(network, given.shape[-1]) as self._distances:
+            run = partial(logits_of, network, feeds, self._given, self._distances)
             stream = torch.cuda.Stream()
             stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):  # libraries choose their kernels in the first runs
                 for _ in range(2):
-                    network(**given)
+                    run()
             torch.cuda.current_stream().wait_stream(stream)
             self._graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
-                self._logits = network(**given).logits.float()
-        if not torch.allclose(self.replay(feeds), plain, atol=0.02):
+                self._logits = run()
+        if not torch.allclose(self.replay(given), plain, atol=0.02):
             raise RuntimeError("recorded kernels give other logits")
 
-    def replay(self, feeds: dict[str, Any]) -> Any:
-        """Return the logits of inputs of the recorded shape."""
-        self._copy(feeds)
+    def replay(self, given: Any) -> Any:
+        """Return the logits of packed pairs of the recorded shape."""
+        self._given.copy_(given, non_blocking=True)
         self._graph.replay()
         return self._logits.clone()
 
-    def _copy(self, feeds: dict[str, Any]) -> None:
-        for key, value in feeds.items():
-            self._feeds[key].copy_(value)
-        self._bias.fill_(0).masked_fill_(self._feeds["attention_mask"] == 0, self._least)
+
+def logits_of(network: Any, feeds: Feeds, given: Any, distances: Any) -> Any:
+    """Return the logits of packed pairs, with a mask that is ready to be added to the scores."""
+    inputs = feeds(given)
+    bias = inputs["attention_mask"].to(network.dtype).log()  # minus infinity for padding
+    return network(**inputs | {"attention_mask": bias[:, None, None] + distances}).logits.float()
 
 
 @contextmanager
-def ready_distances(network: Any, ids: Any) -> Iterator[Any]:
-    """Let MPNet use a ready bias for distances: it makes one for each run, on the processor."""
+def quick_attention(network: Any, length: int) -> Iterator[Any]:
+    """Let MPNet attend in one kernel; yield the bias for distances, which its mask must contain.
+
+    Its own code stores all scores five times in each layer, and makes this bias for each run.
+    """
     encoder = getattr(getattr(network, "mpnet", None), "encoder", None)
     if encoder is None:
-        yield None
+        yield 0
         return
-    ready = encoder.compute_position_bias(ids[..., None])
-    encoder.compute_position_bias = lambda states: ready
+    modules = [layer.attention.attn for layer in encoder.layer]
+    states = encoder.relative_attention_bias.weight.new_empty(1, length, 1)
+    distances = encoder.compute_position_bias(states)
+    encoder.compute_position_bias = lambda states: None
+    for module in modules:
+        module.forward = partial(_attend, module)
     try:
-        yield ready
+        yield distances
     finally:
         del encoder.compute_position_bias
+        for module in modules:
+            del module.forward
 
 
-def runs(
-    encoded: Sequence[Encoded], tokens: int, step: int = LENGTH_STEP
-) -> Iterator[tuple[Sequence[int], int, int]]:
-    """Yield the pairs to run together, their padded length and the rows; longest first.
+def _attend(module: Any, states: Any, mask: Any, *_: Any, **__: Any) -> tuple[Any]:
+    """Take the place of `MPNetSelfAttention.forward`."""
+    from torch.nn.functional import scaled_dot_product_attention
 
-    `tokens` is rows times length of a run; a run has one row or more. Lengths are padded to
-    multiples of `step`.
+    parts = (part(states) for part in (module.q, module.k, module.v))
+    heads = (module.num_attention_heads, -1)
+    query, key, value = (part.unflatten(-1, heads).transpose(1, 2) for part in parts)
+    mixed = scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    return (module.o(mixed.transpose(1, 2).flatten(-2)),)
+
+
+def runs(lengths: Sequence[int], tokens: int) -> Iterator[tuple[Sequence[int], int]]:
+    """Yield the pairs of equal length to run together, and the rows of the run; longest first.
+
+    `tokens` is rows times length of a run; a run has one row or more.
     """
     groups: dict[int, list[int]] = {}
-    for index in sorted(range(len(encoded)), key=lambda index: -len(encoded[index])):
-        padded = -(-len(encoded[index]) // step) * step
-        groups.setdefault(padded, []).append(index)
-    for length, indices in groups.items():
+    for index, length in enumerate(lengths):
+        groups.setdefault(length, []).append(index)
+    for length, indices in sorted(groups.items(), reverse=True):
         rows = max(1, tokens // length)
         for start in range(0, len(indices), rows):
-            yield indices[start : start + rows], length, rows
+            yield indices[start : start + rows], rows
 
 
 def _load(kind: Any, model: str, revision: str, **options: Any) -> Any:
