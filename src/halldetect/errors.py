@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
 
 
 class HallDetectError(Exception):
@@ -69,6 +71,14 @@ class MissingExtra(CheckError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional dependency: pip install 'halldetect[{extra}]'")
+
+
+def import_extra(module: str, what: str, extra: str, errors: Any = ImportError) -> Any:
+    """Return a module that `what` needs; on one of the errors, raise MissingExtra."""
+    try:
+        return import_module(module)
+    except errors as error:
+        raise MissingExtra(what, extra) from error
 
 
 def one_line(error: object) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from halldetect.cli import advice, doctor, main
+from halldetect.cli import doctor, main
 from halldetect.errors import ModelError
 from halldetect.models import catalogue, integrity, store
 from halldetect.report import Probabilities
@@ -74,13 +74,13 @@ def test_recommended_verifier(
     large: float, free: int | None, on_gpu: bool, name: str, reason: str
 ) -> None:
     memory = None if free is None else free * 10**9
-    found = advice.recommended(0.5, large, free=memory, needed=2_700_000_000, on_gpu=on_gpu)
+    found = doctor.recommended(0.5, large, free=memory, needed=2_700_000_000, on_gpu=on_gpu)
     assert found[0] == name
     assert reason in found[1]
 
 
 def test_free_memory() -> None:
-    assert (advice.free_memory() or 1 << 40) > 1 << 20
+    assert (doctor.free_memory() or 1 << 40) > 1 << 20
 
 
 def test_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import logging
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -308,13 +308,6 @@ def test_missing_settings(server: Scripted) -> None:
 
 
 def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    importing = builtins.__import__
-
-    def refuse(name: str, *args: Any, **options: Any) -> Any:
-        if name == "openai":
-            raise ImportError(name)
-        return importing(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingExtra, match=r"halldetect\[openai\]"):
         made("http://127.0.0.1:1/v1")

@@ -22,9 +22,9 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
 from halldetect import render
-from halldetect.errors import MissingExtra
+from halldetect.errors import MissingExtra, import_extra
 from halldetect.reading.document import Span
-from halldetect.render.html import SCRIPT, STYLES, load_weasyprint
+from halldetect.render.html import SCRIPT, STYLES, WEASYPRINT
 from halldetect.render.html_page import asset
 from halldetect.render.markdown import escape
 from halldetect.render.passages import Passages, shorten
@@ -505,7 +505,7 @@ def test_a_long_source_is_not_printed():
 def test_a_pdf_has_at_most_four_pages(name):
     pdfium = pytest.importorskip("pypdfium2")
     try:
-        load_weasyprint()
+        import_extra(*WEASYPRINT)
     except MissingExtra:
         pytest.skip("the extra pdf is not installed")
     data = render.pdf(samples.ALL[name](), record_of())

@@ -19,11 +19,12 @@ from typing import Any
 from halldetect.errors import InputError
 from halldetect.inputs import CleanPair, Pair, clean_pair
 from halldetect.report import Report
+from halldetect.report.json_form import plain
 
 DEFAULT_LIMIT_BYTES = 1 << 30
 _FORMAT = 6  # of an entry
 _BUSY_SECONDS = 60.0
-_TEXTS = ("response", "documents", "document_names", "question")
+_TEXTS = ("response", "question", "documents", "document_names")
 _TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, report BLOB NOT NULL)"
 
 
@@ -122,8 +123,8 @@ def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
 
 
 def _packed(report: Report) -> bytes:
-    plain = without_cost(report).to_dict()
-    kept = {name: value for name, value in plain.items() if name not in _TEXTS}
+    fields = without_cost(report).to_dict().items()
+    kept = {name: value for name, value in fields if name not in _TEXTS}
     return zlib.compress(json.dumps(kept).encode(), 1)
 
 
@@ -137,8 +138,7 @@ def _unpacked(data: bytes, pair: Pair) -> Report | None:
 
 def _texts(pair: CleanPair) -> dict[str, Any]:
     """Return the fields of a report that hold the texts of its pair."""
-    lists = {name: list(getattr(pair, name)) for name in ("documents", "document_names")}
-    return {"response": pair.response, "question": pair.question, **lists}
+    return {name: plain(getattr(pair, name)) for name in _TEXTS}
 
 
 def _size(store: sqlite3.Connection) -> int:

@@ -26,7 +26,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import IO, Any
 
-from halldetect.errors import InputError, MissingExtra, one_line
+from halldetect.errors import InputError, import_extra, one_line
 from halldetect.models.store import require_network
 
 STANDARD_STREAM = "-"
@@ -72,23 +72,14 @@ def _matches(argument: str) -> list[str]:
     return sorted(files)
 
 
-def require_pyarrow(what: str) -> None:
-    """Raise MissingExtra if pyarrow is not installed; `what` needs it."""
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra(what, "parquet") from error
-
-
 def file_system(location: str) -> tuple[Any, str]:
     """Return the pyarrow file system of a URL, and the path within it."""
-    require_pyarrow(f"{location!r}")
+    fs = import_extra("pyarrow.fs", f"{location!r}", "parquet")
     from pyarrow import ArrowException
-    from pyarrow.fs import FileSystem
 
     require_network(f"{location!r}", None if location.startswith("file:") else location)
     try:
-        system, path = FileSystem.from_uri(location)
+        system, path = fs.FileSystem.from_uri(location)
     except (ArrowException, OSError) as error:
         raise InputError(f"cannot reach {location!r}: {one_line(error)}") from error
     return system, path
@@ -213,10 +204,8 @@ def _decompressed(raw: IO[bytes], compression: str) -> IO[bytes]:
     if compression == ".gz":
         return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
     if compression == ".zst":
-        require_pyarrow("reading .zst")
-        from pyarrow import CompressedInputStream
-
-        return io.BufferedReader(CompressedInputStream(raw, "zstd"), BUFFER_BYTES)
+        pyarrow = import_extra("pyarrow", "reading .zst", "parquet")
+        return io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd"), BUFFER_BYTES)
     return raw
 
 
@@ -302,12 +291,11 @@ def _csv(lines: Iterator[bytes | None], name: str) -> tuple[tuple[str, ...], Ite
 
 
 def _parquet_file(raw: IO[bytes], name: str) -> RecordFile:
-    require_pyarrow("reading Parquet")
+    parquet = import_extra("pyarrow.parquet", "reading Parquet", "parquet")
     from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
 
     try:
-        file = ParquetFile(raw)
+        file = parquet.ParquetFile(raw)
         names, total = tuple(file.schema_arrow.names), file.metadata.num_rows
     except (ArrowException, OSError) as error:
         raise InputError(f"{name} is not a readable Parquet file: {error}") from error

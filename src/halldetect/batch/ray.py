@@ -26,7 +26,7 @@ from halldetect.batch.resume import PartsFolder
 from halldetect.batch.workers import sendable
 from halldetect.config import Configuration
 from halldetect.detector import Detector
-from halldetect.errors import CheckError, HallDetectError, InputError, MissingExtra, one_line
+from halldetect.errors import CheckError, HallDetectError, InputError, import_extra, one_line
 from halldetect.verification.devices import physical_cores
 from halldetect.verification.presets import memory_needed
 
@@ -67,14 +67,6 @@ class Cluster:
             return self.workers
         room = total["GPU"] / gpus if gpus else total.get("CPU", 1) / cpus
         return max(1, int(min(room, total["memory"] / memory) if memory else room))
-
-
-def require_ray() -> None:
-    """Raise MissingExtra if Ray is not installed."""
-    try:
-        import ray.data  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("--engine ray", "ray") from error
 
 
 @contextmanager
@@ -179,7 +171,7 @@ def run_on_ray(
     Each worker makes a detector, by default from the configuration of `detector`, which must have
     the same settings.
     """
-    require_ray()
+    import_extra("ray.data", "--engine ray", "ray")
     limits, cpus = detector.configuration, cluster.cpus_per_worker
     with connected(cluster.address, cpus * (cluster.workers or 1)):
         import ray

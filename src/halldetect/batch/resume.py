@@ -19,16 +19,10 @@ from dataclasses import asdict
 from typing import Any
 
 from halldetect.batch import results as result_files
-from halldetect.batch.formats import (
-    file_system,
-    is_url,
-    open_bytes,
-    require_pyarrow,
-    write_standard_output,
-)
+from halldetect.batch.formats import file_system, is_url, open_bytes, write_standard_output
 from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists, digest
 from halldetect.batch.results import RowCounts
-from halldetect.errors import CheckError, InputError
+from halldetect.errors import CheckError, InputError, import_extra
 
 _DONE_FILE, _LOCK_FILE, _JOINED_FILE = "_done.json", "_lock", "_joined"
 # A folder may have other files, which are not deleted.
@@ -74,7 +68,7 @@ class PartsFolder:
 
     def __init__(self, job: Job) -> None:
         if job.suffix == ".parquet":  # before the long work
-            require_pyarrow("writing Parquet")
+            import_extra("pyarrow.parquet", "writing Parquet", "parquet")
         self.job, self._path = job, job.parts
         self.part_rows, self.done = 0, dict[str, str]()
         self._suffix = ".parquet" if job.is_folder and job.suffix == ".parquet" else ".jsonl"

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halldetect.batch import dataset_report
 from halldetect.batch.formats import STANDARD_STREAM, is_pattern, is_url
 from halldetect.batch.job import (
     DEFAULT_COLUMNS,
@@ -36,7 +37,7 @@ from halldetect.cli.output import print_result
 from halldetect.cli.parser import Options, add_command, file, path_argument, positive, switch, value
 from halldetect.cli.progress import ProgressDisplay, duration_text
 from halldetect.cli.text_arguments import no_file
-from halldetect.errors import InputError
+from halldetect.errors import InputError, import_extra
 from halldetect.report import Verdict
 from halldetect.verification.cut import SUFFIX, Cut, fit_cut
 from halldetect.verification.presets import CASCADE
@@ -138,10 +139,8 @@ def run(arguments: argparse.Namespace) -> int:
             counts = outcome.counts
             _summarise(outcome, display)
         if arguments.report is not None:
-            from halldetect.batch.dataset_report import PAGE, write_report
-
-            write_report(job.out, arguments.report, arguments.by)
-            display.notice(f"the report is in {str(arguments.report / PAGE)!r}")
+            dataset_report.write_report(job.out, arguments.report, arguments.by)
+            display.notice(f"the report is in {str(arguments.report / dataset_report.PAGE)!r}")
         failed = _gate(arguments, job, counts, display)
     return failed or (0 if counts.checked else COULD_NOT_CHECK)
 
@@ -182,15 +181,11 @@ def _require_usable_options(arguments: argparse.Namespace, job: Job) -> None:
         if getattr(arguments, flag) and is_unreadable:
             raise InputError(f"--{flag} needs results in a file of this machine")
     if arguments.report:
-        from halldetect.batch.dataset_report import require_folder
-
-        require_folder(arguments.report)
+        dataset_report.require_folder(arguments.report)
     if arguments.baseline:
         next(read_results(arguments.baseline), None)
     if job.in_parts:
-        from halldetect.batch.ray import require_ray
-
-        require_ray()
+        import_extra("ray.data", "--engine ray", "ray")
 
 
 def _run_engine(
@@ -219,9 +214,7 @@ def _gate(
     """Print changes since the earlier run; return 1 if a failure condition is met."""
     worse = None
     if arguments.baseline is not None:
-        from halldetect.batch.dataset_report import compare_with_baseline
-
-        changes, lines = compare_with_baseline(arguments.baseline, job.out)
+        changes, lines = dataset_report.compare_with_baseline(arguments.baseline, job.out)
         worse = changes[WORSE]
         for line in lines:
             display.notice(line)

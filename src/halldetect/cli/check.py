@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halldetect import render
 from halldetect.cli.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, Result, worst_status
 from halldetect.cli.hook import read_transcript
@@ -23,9 +24,13 @@ from halldetect.cli.output import (
 from halldetect.cli.parser import add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, existing_file
-from halldetect.errors import InputError
+from halldetect.errors import InputError, import_extra
 from halldetect.inputs import Pair, Source, SourceDocument
+from halldetect.render.comparison_views import comparison_html, comparison_terminal
+from halldetect.render.html import WEASYPRINT
+from halldetect.render.repair_views import repair_html, repair_terminal
 from halldetect.report import Report, Verdict
+from halldetect.report.comparison import compare
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -163,8 +168,6 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 def _run_messages(arguments: argparse.Namespace) -> int:
     """Check the turns of a conversation; return the exit status of the worst verdict."""
-    from halldetect import render
-
     for name in ("words", "missing", "question", "fail_on"):
         if getattr(arguments, name):
             raise InputError(f"--{name.replace('_', '-')} does not apply to --messages")
@@ -185,9 +188,6 @@ def _run_messages(arguments: argparse.Namespace) -> int:
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Check both responses of the command line and compare the reports."""
-    from halldetect.render.comparison_views import comparison_html, comparison_terminal
-    from halldetect.report.comparison import compare
-
     documents, responses = read_texts(arguments, "compare", 2)
     pairs = [Pair(documents, response, arguments.question) for response in responses]
     reports = _run(arguments, lambda detector: detector.check_many(pairs))
@@ -197,8 +197,6 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 def run_repair(arguments: argparse.Namespace) -> int:
     """Repair the response of the command line."""
-    from halldetect.render.repair_views import repair_html, repair_terminal
-
     documents, (response,) = read_texts(arguments, "repair")
     more = {"question": arguments.question, "max_rounds": arguments.max_rounds}
     repair = _run(arguments, lambda detector: detector.repair(documents, response, **more))
@@ -223,8 +221,6 @@ def run_demo(arguments: argparse.Namespace) -> int:
 
 def run_schema(arguments: argparse.Namespace) -> int:
     """Print the JSON Schema of a report."""
-    from halldetect import render
-
     print_json(render.json_schema())
     return 0
 
@@ -243,9 +239,7 @@ def _run(arguments: argparse.Namespace, work: Callable[[Detector], Result]) -> R
     """Do the work with a detector, once it is certain that its result can be written."""
     require_writable(*(getattr(arguments, name, None) for name in (*_FILE_FORMS, "output")))
     if getattr(arguments, "pdf", None) is not None:
-        from halldetect.render.html import load_weasyprint
-
-        load_weasyprint()
+        import_extra(*WEASYPRINT)
     return with_detector(arguments, work)
 
 
@@ -254,8 +248,6 @@ def _views(result: Any, text: Callable[[Any], str], page: Callable[[Any], str]) 
 
 
 def _forms(report: Report, file: Path | None) -> Forms:
-    from halldetect import render
-
     record = render.CheckRecord(datetime.now(UTC), None if file is None else file.name)
     return {
         "short": lambda: f"{render.short(report)}\n",
@@ -272,11 +264,7 @@ def _forms(report: Report, file: Path | None) -> Forms:
 def _show(arguments: argparse.Namespace, forms: Forms) -> None:
     """Print a result in the chosen form, then write the files: printing cannot fail."""
     chosen = arguments.format or "full"
-    printed = forms[chosen]()
-    if chosen == "json":
-        print_json(printed)
-    else:
-        print_result(printed)
+    (print_json if chosen == "json" else print_result)(forms[chosen]())
     for name in _FILE_FORMS:
         if (path := getattr(arguments, name, None)) is not None:
             write_file(path, forms[name]())

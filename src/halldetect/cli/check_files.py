@@ -20,19 +20,16 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
+from halldetect import render
 from halldetect.cli.exits import worst_status
 from halldetect.cli.options import QUIET, add_detector_options, with_detector
-from halldetect.cli.output import (
-    checked_file,
-    print_result,
-    require_writable,
-    write_file,
-)
+from halldetect.cli.output import checked_file, print_result, require_writable, write_file
 from halldetect.cli.parser import add_command, file, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_arguments import TextArguments, existing_file, no_file, read_file
+from halldetect.cli.text_arguments import TextArguments, existing_file, read_file, require_existing
 from halldetect.errors import InputError
 from halldetect.inputs import Pair
+from halldetect.render.sarif import log_line
 
 FILE_NAME = ".halldetect.toml"
 DESCRIPTION = f"""\
@@ -41,7 +38,6 @@ answers that are among these files, or that have a source among them. The exit s
 the worst answer; 0 if there is nothing to check.
 """
 _EXAMPLE = '[[answers]] with files = "answers/*.md" and sources = ["manual/{name}.md"]'
-_FORMATS = ("short", "github")
 _OPTIONS = {
     "": {
         "files": {"nargs": "*", "metavar": "FILE", "help": "changed files"},
@@ -50,7 +46,7 @@ _OPTIONS = {
     },
     "what to show": {
         "--format": value(
-            None, "lines, or notes for GitHub Actions", str, "short", choices=_FORMATS
+            None, "lines, or notes for GitHub Actions", str, "short", choices=("short", "github")
         ),
         "--sarif": file("write all findings as SARIF 2.1.0"),
         **QUIET,
@@ -68,23 +64,23 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the answers; return the exit status of the worst verdict."""
-    from halldetect import render
-    from halldetect.render.sarif import log_line
-
     require_writable(arguments.sarif)
     answers = find_answers(arguments.rules or Path(FILE_NAME))
     changed = _changed(arguments)
-    chosen = [
-        (answer, sources)
+    chosen = {
+        answer: [str(source) for source in sources]
         for answer, sources in answers.items()
         if changed is None or any(path.resolve() in changed for path in (answer, *sources))
+    }
+    pairs = [
+        Pair(TextArguments().read_sources([], sources), read_file(answer, "answer"))
+        for answer, sources in chosen.items()
     ]
-    pairs = [_pair(*answer) for answer in chosen]
     if not pairs:
         ProgressDisplay(quiet=arguments.quiet).notice("no answer to check among these files")
     reports = with_detector(arguments, lambda detector: detector.check_many(pairs))
     checked = []
-    for (answer, _), report in zip(chosen, reports, strict=True):
+    for answer, report in zip(chosen, reports, strict=True):
         checked.append(checked_file(report, answer))
         short = f"{log_line(str(answer))}: {render.short(report)}\n"
         print_result(checked[-1].github() if arguments.format == "github" else short)
@@ -93,22 +89,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _changed(arguments: argparse.Namespace) -> set[Path] | None:
-    """Return the changed files; None if no files are named."""
+    """Return the changed files, untracked ones included; None if no files are named."""
     if not arguments.files and arguments.since is None:
         return None
-    for name in arguments.files:
-        if not Path(name).exists():
-            raise no_file(Path(name))
-    changed = {Path(name).resolve() for name in arguments.files}
-    return changed | (set() if arguments.since is None else _changed_since(arguments.since))
-
-
-def _changed_since(commit: str) -> set[Path]:
-    """Return the files that differ from a commit, untracked ones included."""
-    top = Path(_git("rev-parse", "--show-toplevel").strip())
-    changed = _git("diff", "--name-only", "-z", commit, "--")
-    new = _git("ls-files", "--others", "--exclude-standard", "--full-name", "-z", f"{top}")
-    return {(top / name).resolve() for name in (changed + new).split("\0") if name}
+    changed = [Path(name) for name in arguments.files]
+    require_existing(changed)
+    if arguments.since is not None:
+        top = Path(_git("rev-parse", "--show-toplevel").strip())
+        found = _git("diff", "--name-only", "-z", arguments.since, "--")
+        found += _git("ls-files", "--others", "--exclude-standard", "--full-name", "-z", f"{top}")
+        changed += [top / name for name in found.split("\0") if name]
+    return {path.resolve() for path in changed}
 
 
 def _git(*arguments: str) -> str:
@@ -120,11 +111,6 @@ def _git(*arguments: str) -> str:
         lines = error.stderr.decode("utf-8", "replace").strip().splitlines()
         raise InputError(f"--since: {lines[0] if lines else 'git failed'}") from error
     return done.stdout.decode("utf-8", "surrogateescape")
-
-
-def _pair(answer: Path, sources: list[Path]) -> Pair:
-    documents = TextArguments().read_sources([], [str(source) for source in sources])
-    return Pair(documents, read_file(answer, "answer"))
 
 
 def find_answers(rules: Path) -> dict[Path, list[Path]]:

@@ -6,17 +6,31 @@ Modules that are slow to import are imported in the functions that need them.
 from __future__ import annotations
 
 import argparse
+import platform
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from halldetect._version import __version__
 from halldetect.cli import demo
-from halldetect.cli.advice import advice
 from halldetect.cli.exits import COULD_NOT_CHECK, fail
 from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_json, print_result
 from halldetect.cli.parser import add_command, switch
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import InputError, MissingExtra, ModelError, described
+from halldetect.models import catalogue, integrity, store
+from halldetect.verification import devices
+from halldetect.verification.presets import (
+    CASCADE,
+    DEFAULT,
+    LARGE,
+    LARGE_BASE,
+    memory_needed,
+    uses_openvino,
+)
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -26,6 +40,11 @@ Check the built-in example with the defaults, and show the verifiers, the one th
 machine, and the models on it. Nothing is downloaded.
 """
 EPILOG = "exit status: 0 if the default check works, else 1, with the reason on standard error"
+# Tokens that `base` reads for a news summary of three sentences, how many times as long `large`
+# takes (docs/speed.md), and the share of responses that `auto` asks it about.
+BASE_TOKENS, SLOWER, SLOWER_ON_OPENVINO, ASKED = 700, 44, 25, 0.3
+# Most seconds that people wait for `large`, or for `auto` on average.
+PATIENCE = 5.0
 
 
 def add(commands: Any) -> None:
@@ -72,12 +91,7 @@ def _text(found: dict[str, Any]) -> str:
 
 def diagnose() -> dict[str, Any]:
     """Examine this installation without downloading or changing anything."""
-    import platform
-
-    from halldetect._version import __version__
     from halldetect.detector import Detector
-    from halldetect.models import store
-    from halldetect.verification.presets import DEFAULT, LARGE
 
     detector = Detector(notice=lambda line: None)
     problem = check_problem(detector)
@@ -103,10 +117,50 @@ def check_problem(detector: Detector) -> str | None:
     return f"the built-in example is judged wrongly: {'; '.join(found)}" if found else None
 
 
+def recommended(
+    base: float, large: float, *, free: int | None, needed: int, on_gpu: bool
+) -> tuple[str, str]:
+    """Return a verifier and the reason.
+
+    `base` and `large` are seconds of a news summary on the processor, `free` and `needed` bytes of
+    memory.
+    """
+    if on_gpu:
+        return LARGE, "it runs on the GPU of this machine"
+    if free is not None and free < needed:
+        return DEFAULT, f"large needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} are free"
+    auto = base + ASKED * large
+    times = f"a news summary takes about {base:.1f} s with base, {auto:.1f} with auto on average"
+    name = LARGE if large <= PATIENCE else CASCADE if auto <= PATIENCE else DEFAULT
+    return name, f"{times}, {large:.1f} with large"
+
+
+def advice(detector: Detector) -> tuple[str, str]:
+    """Measure this machine with the default detector; return a verifier and the reason."""
+    started = perf_counter()
+    report = detector.check(demo.SOURCE, demo.RESPONSE, question=demo.QUESTION)
+    base = (perf_counter() - started) * BASE_TOKENS / max(report.cost.verifier_tokens, 1)
+    large = base * (SLOWER_ON_OPENVINO if uses_openvino() else SLOWER)
+    free, needed, on_gpu = (
+        free_memory(),
+        memory_needed(LARGE),
+        devices.torch_device("auto") == "cuda",
+    )
+    return recommended(base, large, free=free, needed=needed, on_gpu=on_gpu)
+
+
+def free_memory() -> int | None:
+    """Return the bytes that programs can still take, None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        sizes = dict(line.split()[:2] for line in lines)
+        return int(sizes["MemAvailable:"]) << 10
+    except (OSError, KeyError, ValueError):
+        return None
+
+
 def _models() -> dict[str, str]:
     """Return the state of the weights in the package, then of the models of the cache."""
-    from halldetect.models import catalogue, integrity, store
-
     states = {}
     for name in integrity.SHIPPED_DIGESTS:
         try:
@@ -128,19 +182,13 @@ def _attempt(plan: Callable[[], str]) -> str:
 
 
 def _plan_base() -> str:
-    from halldetect.verification.devices import physical_cores
     from halldetect.verification.verifiers.onnx import runtime
 
-    return f"onnxruntime {runtime().__version__} on cpu, {physical_cores()} threads"
+    return f"onnxruntime {runtime().__version__} on cpu, {devices.physical_cores()} threads"
 
 
 def _plan_large() -> str:
-    from importlib.util import find_spec
-
     from halldetect.large.load import chosen_runtime
-    from halldetect.models import catalogue, store
-    from halldetect.verification.devices import torch_device
-    from halldetect.verification.presets import LARGE, LARGE_BASE
 
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
@@ -150,14 +198,12 @@ def _plan_large() -> str:
         raise ModelError(
             f"its language model is {state}: halldetect models pull {LARGE} downloads {size}"
         )
-    device = torch_device("auto")
+    device = devices.torch_device("auto")
     return f"{chosen_runtime(device)} on {device}"
 
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Print the verifiers in the package and every model of the cache with its state."""
-    from halldetect.models import catalogue, integrity, store
-
     rows = [("NAME", "STATE", "SIZE", "LICENCE")]
     for name in integrity.SHIPPED_DIGESTS:
         files = (integrity.WEIGHTS / name).rglob("*")
@@ -179,8 +225,6 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 def run_pull(arguments: argparse.Namespace) -> int:
     """Download models into the cache."""
-    from halldetect.models import store
-
     _require_known(arguments.names)
     for name in arguments.names:
         with ProgressDisplay(quiet=arguments.quiet) as display:
@@ -191,8 +235,6 @@ def run_pull(arguments: argparse.Namespace) -> int:
 
 def run_verify(arguments: argparse.Namespace) -> int:
     """Read whole models and compare their digests."""
-    from halldetect.models import catalogue, integrity, store
-
     shipped = integrity.SHIPPED_DIGESTS
     _require_known([name for name in arguments.names if name not in shipped])
     cached = [entry.name for entry in catalogue.ENTRIES if store.state(entry) != "absent"]
@@ -213,8 +255,6 @@ def run_verify(arguments: argparse.Namespace) -> int:
 
 def _require_known(names: Sequence[str]) -> None:
     """Raise InputError for an unknown name before any work."""
-    from halldetect.models import catalogue
-
     for name in names:
         try:
             catalogue.find(name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
+from halldetect.agents.messages import read_messages
 from halldetect.cli.exits import fail
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.parser import add_command, positive, value
@@ -80,8 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> tuple[TurnReport, ...]:
     """Return the reports of the turns since the user's last message."""
-    from halldetect.agents.messages import read_messages
-
     try:
         event = json.loads(TextArguments().read("-", "the event"))
     except ValueError as error:

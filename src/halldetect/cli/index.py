@@ -11,7 +11,7 @@ from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_result, require_writable
 from halldetect.cli.parser import add_command, name_argument, path_argument, switch, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_arguments import no_file
+from halldetect.cli.text_arguments import require_existing
 from halldetect.render.phrases import one_line
 
 BUILD = """\
@@ -48,9 +48,7 @@ def run_build(arguments: argparse.Namespace) -> int:
 
     if not is_url(arguments.output):
         require_writable(Path(arguments.output))
-    for path in arguments.paths:
-        if not path.exists():
-            raise no_file(path)
+    require_existing(arguments.paths)
     files = find_files(arguments.paths)
     with ProgressDisplay(quiet=arguments.quiet) as display:
         summary = build_index(

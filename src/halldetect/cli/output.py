@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from halldetect.batch.formats import write_standard_output
 from halldetect.errors import InputError
 from halldetect.reading.html_page import ENDINGS
+from halldetect.render import CheckedFile
 from halldetect.report import Report
 from halldetect.report.json_form import json_text
-
-if TYPE_CHECKING:
-    from halldetect.render import CheckedFile
 
 _JSON_WIDTH = 100
 
@@ -82,8 +80,6 @@ def checked_file(report: Report, file: Path | None) -> CheckedFile:
 
     A pipe has no lines; neither has a response that is read from PDF, DOCX or HTML.
     """
-    from halldetect.render import CheckedFile
-
     if file is None or not file.is_file():
         return CheckedFile(report)
     with file.open("rb") as stream:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from time import monotonic
 
 from halldetect.render.phrases import one_line
@@ -31,7 +31,7 @@ _TASKS = {
 }
 
 
-class ProgressDisplay:
+class ProgressDisplay(AbstractContextManager["ProgressDisplay"]):
     """Shows notices and the progress of one task at a time; nothing when quiet."""
 
     def __init__(self, *, quiet: bool) -> None:
@@ -42,9 +42,6 @@ class ProgressDisplay:
         self._task: str | None = None
         # When the task began, and the fraction that was done then.
         self._start = (self._began, 0.0)
-
-    def __enter__(self) -> ProgressDisplay:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.clear()

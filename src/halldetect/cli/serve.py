@@ -16,8 +16,9 @@ from halldetect.cli.options import (
 from halldetect.cli.output import print_result
 from halldetect.cli.parser import Options, Settings, add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.errors import MissingExtra
+from halldetect.errors import import_extra
 from halldetect.models.store import home
+from halldetect_serve.access import create_token
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 from halldetect_serve.settings import (
     ACTIONS,
@@ -123,11 +124,9 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until a signal stops the process."""
-    try:
-        from halldetect_serve.server import run_server
-    except ModuleNotFoundError as error:
-        raise MissingExtra("halldetect serve", "serve") from error
-    run_server(settings_for(arguments))
+    named = ("halldetect_serve.server", "halldetect serve", "serve")
+    server = import_extra(*named, ModuleNotFoundError)
+    server.run_server(settings_for(arguments))
     return 0
 
 
@@ -170,8 +169,6 @@ def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
 
 def run_create(arguments: argparse.Namespace) -> int:
     """Create a token and print it."""
-    from halldetect_serve.access import create_token
-
     path = arguments.tokens or _home() / "tokens"
     print_result(f"{create_token(path, arguments.name, arguments.scope or ('read', 'check'))}\n")
     return 0
@@ -179,9 +176,7 @@ def run_create(arguments: argparse.Namespace) -> int:
 
 def run_mcp(arguments: argparse.Namespace) -> int:
     """Serve until the client disconnects."""
-    try:
-        from halldetect.integrations.mcp_server import build_server
-    except ModuleNotFoundError as error:
-        raise MissingExtra("the MCP server", "mcp") from error
-    build_server(detector_for(arguments, ProgressDisplay(quiet=True))).run("stdio")
+    named = ("halldetect.integrations.mcp_server", "the MCP server", "mcp")
+    mcp = import_extra(*named, ModuleNotFoundError)
+    mcp.build_server(detector_for(arguments, ProgressDisplay(quiet=True))).run("stdio")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from json import detect_encoding
@@ -168,6 +168,13 @@ def _decode(data: bytes, place: str) -> str:
 def looks_like_path(argument: str) -> bool:
     """Return True if an argument looks like a file name, though no such file exists."""
     return len(argument) <= _MAX_NAME_LENGTH and _PATH.fullmatch(argument) is not None
+
+
+def require_existing(paths: Iterable[Path]) -> None:
+    """Raise InputError for a file or folder that does not exist."""
+    for path in paths:
+        if not path.exists():
+            raise no_file(path)
 
 
 def no_file(path: Path, what: str = "", advice: str = "") -> InputError:

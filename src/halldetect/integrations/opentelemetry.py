@@ -9,7 +9,7 @@ The names follow the semantic conventions for generative AI, which are experimen
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opentelemetry import metrics
 from opentelemetry._logs import LogRecord, SeverityNumber, get_logger
@@ -19,9 +19,6 @@ from halldetect import __version__
 from halldetect.integrations.checker import faithfulness
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
-
-if TYPE_CHECKING:
-    from opentelemetry.metrics import Counter, Histogram
 
 EVENT = "gen_ai.evaluation.result"
 NAME = "halldetect.groundedness"
@@ -72,7 +69,7 @@ def emit(
 
 
 @cache
-def _instruments() -> tuple[Counter, Histogram]:
+def _instruments() -> tuple[metrics.Counter, metrics.Histogram]:
     meter = metrics.get_meter(_SCOPE, __version__)
     checks = meter.create_counter("halldetect.checks", "{check}", "Checks by verdict")
     seconds = meter.create_histogram("halldetect.check.duration", "s", "Time of a check")

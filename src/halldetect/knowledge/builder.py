@@ -18,8 +18,6 @@ from halldetect.knowledge.index import KnowledgeIndex, PostgresIndex
 from halldetect.knowledge.passages import cut_passages
 from halldetect.knowledge.readers import IndexDocument, SourceFile, read_documents
 
-CHANGES = ("added", "updated", "unchanged", "removed")
-
 
 @dataclass(frozen=True, slots=True)
 class BuildSummary:
@@ -84,7 +82,7 @@ def build_index(
             changes["removed"] = gone.rowcount
         documents, passages = _record_totals(index)
         index.commit()
-    counts = {change: changes[change] for change in CHANGES}
+    counts = {change: changes[change] for change in ("added", "updated", "unchanged", "removed")}
     return BuildSummary(**counts, skipped=tuple(skipped), documents=documents, passages=passages)
 
 

@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
-from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra, one_line
+from halldetect.errors import ConfigurationError, ExtractionError, import_extra, one_line
 from halldetect.models.store import is_this_machine, require_network
 from halldetect.paper import prompt
 from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
@@ -39,10 +39,7 @@ class OpenAIExtractor:
         address = _address(_environment(_URL_VARIABLES))
         local = is_this_machine(address.hostname)
         require_network(_USER, address.hostname)
-        try:
-            import openai
-        except ImportError as error:
-            raise MissingExtra(_USER, "openai") from error
+        openai = import_extra("openai", _USER, "openai")
         self._key = _environment(_KEY_VARIABLES).strip()
         if not (self._key.isascii() and self._key.isprintable()):
             raise ConfigurationError("the API key has characters that no key can have")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from xml.parsers import expat
 
-from halldetect.errors import InputError, MissingExtra, described
+from halldetect.errors import InputError, MissingExtra, described, import_extra
 
 # A small file can unpack to a huge one, or draw one page a thousand times. So the bytes after
 # unpacking and the work are limited: a basis, and a multiple of the size of the file.
@@ -86,10 +86,7 @@ def read_pages(data: bytes, name: str, *, evidence: bool = False) -> list[str] |
 
 def _pdf_pages(data: bytes, name: str, evidence: bool) -> list[str]:
     """Return the text of each page, with wrapped lines joined, then fields and annotations."""
-    try:
-        import pypdf
-    except ImportError as error:
-        raise MissingExtra(f"the PDF file {name}", "documents") from error
+    pypdf = import_extra("pypdf", f"the PDF file {name}", "documents")
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # thousands of lines for a damaged file
     budget = _Budget(len(data))
     pages = []

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
-from halldetect.errors import MissingExtra
+from halldetect.errors import import_extra
 from halldetect.reading.document import Span
 from halldetect.render.html_page import COMMON, PALETTE, asset, html_fragment, html_page
 from halldetect.render.passages import ShownClaim, shown_claims
@@ -33,6 +33,8 @@ MAX_QUOTE = 400
 # More claims are hidden at first: a browser takes long to lay out thousands (`report.js`).
 _SHOWN_CARDS = 200
 _LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
+# For `import_extra`. Without the Pango library of the system, an OSError is raised.
+WEASYPRINT = ("weasyprint", "writing a PDF file", "pdf", (ImportError, OSError))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def html(report: Report, record: CheckRecord | None = None) -> str:
 
 def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
     """Return the static sheet of the page as a PDF file; needs WeasyPrint."""
-    weasyprint = load_weasyprint()
+    weasyprint = import_extra(*WEASYPRINT)
     # Paper is always light, and WeasyPrint does not implement light-dark().
     style = _LIGHT_COLOUR.sub(r"\1", "".join(map(asset, STYLES)))
     page = _page(_shown(report), record, style)
@@ -69,15 +71,6 @@ def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
 def view(report: Report) -> str:
     """Return the view of a report that `report.js` works on, as a part of a page."""
     return html_fragment("report_view.html.jinja", **_shown(report))
-
-
-def load_weasyprint() -> Any:
-    """Return WeasyPrint; raise MissingExtra if it, or the Pango library, is not installed."""
-    try:
-        import weasyprint
-    except (ImportError, OSError) as error:
-        raise MissingExtra("writing a PDF file", "pdf") from error
-    return weasyprint
 
 
 def _refuse(url: str, *_: Any, **__: Any) -> Any:

@@ -12,6 +12,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from halldetect.render import phrases
 from halldetect.render.text_pieces import claim_pieces
 
@@ -40,8 +42,6 @@ def html_page(template: str, *, title: str, style: str, script: str = "", **valu
 
     Every text that the template prints is escaped, and its control characters are made visible.
     """
-    from markupsafe import Markup
-
     policy = ["default-src 'none'", f"style-src '{_digest(style)}'"]
     policy += [f"script-src '{_digest(script)}'"] if script else []
     policy += ["base-uri 'none'", "form-action 'none'"]
@@ -51,8 +51,6 @@ def html_page(template: str, *, title: str, style: str, script: str = "", **valu
 
 def html_fragment(template: str, **values: Any) -> str:
     """Render a part of a page as markup; texts are escaped as in `html_page`."""
-    from markupsafe import Markup
-
     return Markup(_environment().get_template(template).render(**values))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -143,14 +144,11 @@ def shorten(text: str, about: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     wanted = content_keys(about)
-    hits = [(word.start, word.end) for word in content_words(text) if word.key in wanted]
-    best, most, right = (0, 0), 0, 0
-    for left, (start, _) in enumerate(hits):
-        right = max(right, left)
-        while right + 1 < len(hits) and hits[right + 1][1] - start <= limit:
-            right += 1
-        if right - left + 1 > most:
-            best, most = (start, hits[right][1]), right - left + 1
+    hits = [word for word in content_words(text) if word.key in wanted]
+    ends = [word.end for word in hits]
+    runs = (hits[at : bisect(ends, hit.start + limit, at + 1)] for at, hit in enumerate(hits))
+    run = max(runs, key=len, default=[])
+    best = (run[0].start, run[-1].end) if run else (0, 0)
     spare = max(0, limit - (best[1] - best[0]))
     start = max(0, min(best[0] - spare // 2, len(text) - limit))
     end = min(len(text), start + limit)

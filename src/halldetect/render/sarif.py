@@ -187,6 +187,4 @@ def _command(level: str, place: dict[str, Any], message: str) -> str:
 
 def _escaped(text: str, more: str = "") -> str:
     """Return a text without characters that end a command or a field."""
-    for character in f"%\r\n{more}":
-        text = text.replace(character, f"%{ord(character):02X}")
-    return text
+    return text.translate({ord(found): f"%{ord(found):02X}" for found in f"%\r\n{more}"})

@@ -8,17 +8,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from halldetect.render import phrases
 from halldetect.render.passages import ShownClaim, shorten, shown_claims
-from halldetect.render.phrases import (
-    STATE_SYMBOL,
-    VERDICT_SYMBOL,
-    detail_lines,
-    missing_lines,
-    one_line,
-    summary,
-    threshold_text,
-    unchecked_lines,
-)
 from halldetect.report import Report, Status, Verdict
 
 if TYPE_CHECKING:
@@ -53,8 +44,8 @@ def terminal(report: Report, *, width: int | None = None, color: bool | None = N
     for item in shown_claims(report, max(120, 2 * room)):
         console.print()
         _claim(console, item, room)
-    notes = [f"note: {one_line(note)}" for note in report.provenance.notes]
-    parts = [*unchecked_lines(report), *missing_lines(report), *notes]
+    notes = [f"note: {phrases.one_line(note)}" for note in report.provenance.notes]
+    parts = [*phrases.unchecked_lines(report), *phrases.missing_lines(report), *notes]
     for line in ("", *parts) if parts else ():
         console.print(line, style="dim")
     return printed(console)
@@ -95,7 +86,7 @@ def _headline(console: Console, report: Report) -> None:
     from rich.text import Text
 
     style = STYLE[report.verdict]
-    line = Text(f"{VERDICT_SYMBOL[report.verdict]} {report.verdict.upper()}", style=style)
+    line = Text(f"{phrases.VERDICT_SYMBOL[report.verdict]} {report.verdict.upper()}", style=style)
     if report.score is not None:
         filled, post = round(report.score * _BAR), min(_BAR - 1, round(report.threshold * _BAR))
         line.append("  ")
@@ -103,10 +94,10 @@ def _headline(console: Console, report: Report) -> None:
             mark = "│" if at == post else "━" if at < filled else "·"
             line.append(mark, style="bold not dim" if mark == "│" else style)
         line.append(f"  score {report.score:.2f}", style="bold default")
-        line.append(f", threshold {threshold_text(report)}", style="dim default not bold")
+        line.append(f", threshold {phrases.threshold_text(report)}", style="dim default not bold")
     console.print(line)
-    console.print(f"  {summary(report)}")
-    for detail in detail_lines(report):
+    console.print(f"  {phrases.summary(report)}")
+    for detail in phrases.detail_lines(report):
         console.print(f"  {detail}", style="dim")
 
 
@@ -118,10 +109,10 @@ def _claim(console: Console, item: ShownClaim, room: int) -> None:
     rows = Table.grid(padding=(0, 1), expand=False)
     rows.add_column(width=_STATE_COLUMN - 1, no_wrap=True)
     rows.add_column(width=room, overflow="fold")
-    state = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=STYLE[claim.status])
-    words = shorten(one_line(claim.text), "", _MAX_CLAIM)
+    state = Text(f"{phrases.STATE_SYMBOL[claim.status]} {claim.status}", style=STYLE[claim.status])
+    words = shorten(phrases.one_line(claim.text), "", _MAX_CLAIM)
     said = Text(f"{item.number}. {words}", style="bold")
-    wrong = [one_line(word.words) for word in claim.wrong if word.words.strip()]
+    wrong = [phrases.one_line(word.words) for word in claim.wrong if word.words.strip()]
     said.highlight_words(wrong, f"underline {STYLE[claim.status]}", case_sensitive=False)
     rows.add_row(state, said)
     support = Text("" if claim.support is None else f"  support {claim.support:.2f}", style="dim")

@@ -7,7 +7,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from halldetect.errors import MissingExtra, ModelError, one_line
+from halldetect.errors import ModelError, import_extra, one_line
 from halldetect.protocols import Verifier
 
 # Of drivers of NVIDIA, its boards, WSL and AMD. Without one, the slow import of torch is left out.
@@ -22,10 +22,7 @@ def torch_device(wanted: str) -> str:
     no_gpu = sys.platform == "linux" and not any(Path(file).exists() for file in _GPU_FILES)
     if wanted == "cpu" or (wanted == "auto" and (no_gpu or find_spec("torch") is None)):
         return "cpu"
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtra(f"the device {wanted}", "hf") from error
+    torch = import_extra("torch", f"the device {wanted}", "hf")
     found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if wanted == "auto":
         return "cuda" if found["cuda"] else "cpu"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halldetect.errors import MissingExtra, ModelError, one_line
+from halldetect.errors import ModelError, import_extra, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,9 @@ class PairEncoder:
     @classmethod
     def from_file(cls, file: Path) -> PairEncoder:
         """Read a `tokenizer.json`; needs the library `tokenizers`."""
+        tokenizers = import_extra("tokenizers", f"the tokenizer of {file.parent}", "onnx")
         try:
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise MissingExtra(f"the tokenizer of {file.parent}", "onnx") from error
-        try:
-            return cls(Tokenizer.from_file(str(file)))
+            return cls(tokenizers.Tokenizer.from_file(str(file)))
         except Exception as error:  # the library raises bare Exception
             raise ModelError(f"{file} is not a tokenizer: {one_line(error)}") from error
 
