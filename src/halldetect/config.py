@@ -121,9 +121,7 @@ class Configuration:
         None, "threads per model (default: as many as there are cores)", "N", parse=int
     )
     knowledge: str | None = _option(
-        None,
-        "retrieve evidence for each claim from this index (see index build)",
-        "INDEX",
+        None, "retrieve evidence for each claim from this index (see index build)", "INDEX"
     )
     max_source: int = _option(MAX_SOURCE, "refuse a source of more characters", "N", parse=int)
     max_response: int = _option(
@@ -156,11 +154,11 @@ class Configuration:
             if value not in known:
                 raise ConfigurationError(f"unknown {name} {value!r}: use one of {', '.join(known)}")
         self._check_error_types()
-        if not _is_whole(self.seed) or not 0 <= self.seed < 2**32:
+        if type(self.seed) is not int or not 0 <= self.seed < 2**32:
             raise ConfigurationError(f"seed must be a whole number below 2^32, not {self.seed}")
         for name in ("threads", "max_source", "max_response"):
             value = getattr(self, name)
-            if value is not None and (not _is_whole(value) or value < 1):
+            if value is not None and (type(value) is not int or value < 1):
                 raise ConfigurationError(f"{name} must be a whole number from 1 up, not {value}")
         if self.extractor is not None and not self.paper:
             raise ConfigurationError("an extractor is used by the paper's method only: add --paper")
@@ -237,7 +235,3 @@ def options() -> tuple[Option, ...]:
 
 def _is_named(threshold: str) -> bool:
     return threshold in OPERATING_POINTS or threshold.endswith(SUFFIX)
-
-
-def _is_whole(value: object) -> bool:
-    return type(value) is int

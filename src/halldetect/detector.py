@@ -88,7 +88,6 @@ class Detector:
         self._loader = Loader(
             self.configuration, used, index, calibration, notice, progress, tuple(rules)
         )
-        self._progress = progress
         self._models: Models | None = None
         self._lock = RLock()
 
@@ -158,11 +157,9 @@ class Detector:
             raise ConfigurationError("the paper's method needs an extractor")
         if not isinstance(self._extractor, str):
             return self._extractor
+        config, progress = self.configuration, self._loader.announced("fetch")
         return load_extractor(
-            self._extractor,
-            threads=self.configuration.threads,
-            seed=self.configuration.seed,
-            progress=self._loader.announced("fetch"),
+            self._extractor, threads=config.threads, seed=config.seed, progress=progress
         )
 
     @property
@@ -176,7 +173,7 @@ class Detector:
         other = Detector(
             knowledge=models.knowledge, config=configuration, calibration=made.calibration,
             extractor=models.extractor, rules=made.rules, notice=made.notice,
-            progress=self._progress,
+            progress=made.progress,
         )  # fmt: skip
         other.configuration = configuration  # with the names of index and extractor
         return other
@@ -225,7 +222,7 @@ class Detector:
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
             kind = type(pairs).__name__
             raise InputError(f"check_many takes pairs of source and response, not {kind}")
-        advance = None if self._progress is None else partial(self._progress, "facts")
+        advance = None if self._loader.progress is None else partial(self._loader.progress, "facts")
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
@@ -353,19 +350,17 @@ class Detector:
         self, prepared: Sequence[Findings], *, observe: Observe | None = None
     ) -> list[Report]:
         """Return the reports of pairs that `_prepare` has returned."""
-        needed = any(item.problem is None for item in prepared)
-        if self.configuration.paper:
+        config = self.configuration
+        # The verifier defines the number of an operating point.
+        named = isinstance(config.threshold, str)
+        models = self.models if named or any(item.problem is None for item in prepared) else None
+        if config.paper:
             from halldetect.paper.method import check
 
-            models = self.models if needed else None
             return [
-                check(item, self.configuration, models, self._progress, observe)
-                for item in prepared
+                check(item, config, models, self._loader.progress, observe) for item in prepared
             ]
-        # The verifier defines the number of an operating point.
-        needed = needed or isinstance(self.configuration.threshold, str)
-        loaded = self.models if needed else None
-        return pipeline.finish(prepared, self.configuration, loaded, self._progress, observe)
+        return pipeline.finish(prepared, config, models, self._loader.progress, observe)
 
 
 @cache

@@ -141,12 +141,8 @@ class Loader:
     def _named(self, name: str | None) -> Verifier:
         from halldetect.verification.verifiers import load_verifier
 
-        return load_verifier(
-            name,
-            threads=self.configuration.threads,
-            device=self.configuration.device,
-            progress=self.announced("convert"),
-        )
+        config, progress = self.configuration, self.announced("convert")
+        return load_verifier(name, threads=config.threads, device=config.device, progress=progress)
 
 
 def require_same_model(role: str, recorded: dict[str, Any], loaded: dict[str, Any]) -> None:

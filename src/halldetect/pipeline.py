@@ -70,10 +70,10 @@ def _judged(
 
     outcomes = _by_models(judge, [(item, models.judging(item.spoken)) for item in todo])
     if models.second is not None:
-        note = f"{models.verifier.description.get('name')} was unsure of a claim: "
-        note += "the second verifier judged again"
+        name = models.verifier.description.get("name")
+        note = f"{name} was unsure of a claim: the second verifier judged again"
         unsure = {
-            at: (replace(found, notes=(*found.notes, note)), models.second)
+            at: (found.noting(note), models.second)
             for at, (found, used) in enumerate(outcomes)
             if used is models
             and found.problem is None
@@ -115,7 +115,7 @@ def _together(phase: str, failure: str, step: Step, items: Sequence[Findings]) -
         why = f"{failure}: {described(error)}"
         if failure == VERIFIER_FAILED:
             return [replace(item, problem=why) for item in items]
-        return [replace(item, notes=(*item.notes, why)) for item in items]
+        return [item.noting(why) for item in items]
     new = [
         sum(judged.tokens for _, judged in after.answers[len(before.answers) :])
         for before, after in zip(items, found, strict=True)
@@ -144,12 +144,9 @@ def _judge(
             report = quoting(report, todo[task].pair.documents)
             observe(ClaimSettled(todo[task].index, at, report))
 
-    judge = partial(
-        verify, models.verifier, enough=models.calibration.is_enough, progress=_advance(progress)
-    )
-    first = _answered(
-        started, readable, models, partial(judge, settled=settled if observe else None)
-    )
+    enough, advance = models.calibration.is_enough, _advance(progress)
+    judge = partial(verify, models.verifier, enough=enough, progress=advance)
+    first = _answered(started, readable, models, partial(judge, settled=settled))
     rescuable = [
         {
             at: claim.read_as
@@ -196,13 +193,10 @@ def _explained(
     findings = [
         replace(item, reports=mark_not_found(item.reports, item.not_found)) for item in items
     ]
+    search = find_proofs if models.locator is None else locate
     steps: list[tuple[str, str, Step]] = [
         ("facts", "facts could not be compared", check_facts),
-        (
-            "proof",
-            "no short passage could be looked for",
-            find_proofs if models.locator is None else locate,
-        ),
+        ("proof", "no short passage could be looked for", search),
         ("explain", "failing claims could not be explained", explain),
         ("facts", "wrong words could not be marked", mark_wrong_words),
         ("facts", "disputes could not be looked for", find_disputes),

@@ -87,6 +87,10 @@ class Findings:
         spent = self.seconds.get(phase, 0.0) + seconds
         return replace(self, seconds={**self.seconds, phase: spent})
 
+    def noting(self, note: str) -> Findings:
+        """Return the pair with a further note."""
+        return replace(self, notes=(*self.notes, note))
+
     def is_english(self, at: int) -> bool:
         """Return True if a claim and all documents are English."""
         return self.claims[at].language == ENGLISH and {ENGLISH, *self.languages[1:]} == {ENGLISH}
@@ -156,16 +160,17 @@ def refuse(prepared: Findings, config: Configuration) -> Findings:
 
 def prepare(prepared: Findings, known: Languages, knowledge: Knowledge | None) -> Findings:
     """Read the texts of a pair, and search for evidence if there is an index."""
-    prepared = read(refuse_language(prepared, known), known)
-    if knowledge is None or prepared.problem is not None:
-        return prepared
-    return search(prepared, knowledge)
+    if prepared.problem is None:
+        prepared = refuse_language(prepared, known)
+    if prepared.problem is None:
+        prepared = read(prepared, known)
+    if prepared.problem is None and knowledge is not None:
+        prepared = search(prepared, knowledge)
+    return prepared
 
 
 def refuse_language(prepared: Findings, known: Languages) -> Findings:
     """Find the languages of the texts; refuse texts that no verifier reads."""
-    if prepared.problem is not None:
-        return prepared
     pair = prepared.pair
     if known == (ENGLISH,):
         for name, texts in (("response", [pair.response]), ("source", pair.documents)):
@@ -175,15 +180,15 @@ def refuse_language(prepared: Findings, known: Languages) -> Findings:
     found = detect_all(pair.response, pair.documents)
     found = () if set(found) == {ENGLISH} else found
     unread = [code for code in found if known is not None and code not in known]
+    known_now = replace(prepared, languages=found)
     if not unread:
-        return replace(prepared, languages=found)
+        return known_now
     why = _unread(unread[0])
     if found[0] == unread[0]:
         return replace(prepared, problem=f"the response {why}")
     if len(unread) == len(pair.documents):
         return replace(prepared, problem=f"the source {why}")
-    note = f"a document of the source {why}"
-    return replace(prepared, languages=found, notes=(*prepared.notes, note))
+    return known_now.noting(f"a document of the source {why}")
 
 
 def _unread(code: str) -> str:
@@ -191,10 +196,8 @@ def _unread(code: str) -> str:
     return told if code else "is in a language that could not be told"
 
 
-def read(prepared: Findings, known: Languages = None) -> Findings:
+def read(prepared: Findings, known: Languages) -> Findings:
     """Read source and response; blank text in the source that addresses the verifier."""
-    if prepared.problem is not None:
-        return prepared
     started = perf_counter()
     pair = prepared.pair
     blanked = [blank_injections(document) for document in pair.documents]
@@ -206,18 +209,12 @@ def read(prepared: Findings, known: Languages = None) -> Findings:
     claims = _judgeable(
         given or read_claims(response, language), response, Copies(documents), known
     )
-    problem, abstained = None, False
-    notes = list(prepared.notes)
     if injections:
-        counted = (
-            "injection in the source was" if injections == 1 else "injections in the source were"
-        )
-        notes.append(f"{injections} prompt {counted} ignored")
+        were = " in the source was" if injections == 1 else "s in the source were"
+        prepared = prepared.noting(f"{injections} prompt injection{were} ignored")
     if has_look_alikes(pair.response):
-        notes.append("look-alike characters in the response were normalised")
-    if not claims:
-        abstained = any(unit.abstains for unit in response.units)
-        problem = ABSTAINED if abstained else NOTHING_ASSERTED
+        prepared = prepared.noting("look-alike characters in the response were normalised")
+    abstained = not claims and any(unit.abstains for unit in response.units)
     languages = prepared.languages
     if not languages and any(claim.language not in (ENGLISH, "") for claim in claims):
         languages = (ENGLISH,) * (1 + len(documents))
@@ -228,9 +225,8 @@ def read(prepared: Findings, known: Languages = None) -> Findings:
         claims=claims,
         length=1 if given else max(len(claims), 1),
         unchecked=unchecked_parts(response),
-        problem=problem,
+        problem=None if claims else ABSTAINED if abstained else NOTHING_ASSERTED,
         abstained=abstained,
-        notes=tuple(notes),
     )
     return prepared.spending("read", perf_counter() - started)
 

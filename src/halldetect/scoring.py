@@ -227,6 +227,5 @@ def _platt(value: float, slope: float, offset: float) -> float:
     if (slope == 1.0 and offset == 0.0) or value in (0.0, 1.0):
         return value
     log_odds = slope * (math.log(value) - math.log1p(-value)) + offset
-    if log_odds >= 0.0:
-        return 1.0 / (1.0 + math.exp(-log_odds))
-    return math.exp(log_odds) / (1.0 + math.exp(log_odds))
+    # No power overflows.
+    return math.exp(min(log_odds, 0.0)) / (1.0 + math.exp(-abs(log_odds)))

@@ -85,8 +85,9 @@ def error_kind(
     nearest = max(candidates, key=lambda text: shared_part(said.keys, content_keys(text)))
     if shared_part(said.keys, content_keys(nearest)) >= MIN_SHARED:
         clause = _Side(_clause(nearest, said.keys))
-        first = (next((fact for fact in new if fact.kind is kind), None) for kind in FactKind)
-        found = next(filter(None, (_other_fact(fact, said, clause) for fact in first)), None)
+        first = {fact.kind: fact for fact in reversed(new)}
+        facts = (first[kind] for kind in FactKind if kind in first)
+        found = next(filter(None, (_other_fact(fact, said, clause) for fact in facts)), None)
         if found is None and shared_part(said.keys, clause.keys) >= MOST_SHARED:
             found = _negation(said, clause)
         if found is not None:
@@ -132,11 +133,10 @@ def _clause(sentence: str, keys: frozenset[str]) -> str:
     return sentence
 
 
-def _other_fact(fact: Fact | None, said: _Side, clause: _Side) -> ErrorReport | None:
+def _other_fact(fact: Fact, said: _Side, clause: _Side) -> ErrorReport | None:
     """Compare a fact that the source lacks with the most similar one of its form."""
-    theirs = [other for other in clause.facts if fact and other.form == fact.form]
-    others = [other for other in theirs if said.lacks(other)]
-    if fact is None or not others:
+    others = [other for other in clause.facts if other.form == fact.form and said.lacks(other)]
+    if not others:
         return None
     near = _near(said.text, fact)
 

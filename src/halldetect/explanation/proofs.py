@@ -56,17 +56,20 @@ def locate(
     """
     found = list(findings)
     assert models.locator is not None
+    # A copy of the source has its passage already.
+    copies = [
+        {statement for statement, judged in item.answers if not judged.tokens} for item in findings
+    ]
     for verifier, by_judge in ((models.verifier, True), (models.locator, False)):
         places = [
             [
                 at
                 for at, report in enumerate(item.reports)
-                # A copy of the source has its passage already.
                 if report.proof is not None
-                and not _is_copy(item, at)
+                and item.statement(at) not in copied
                 and (report.status is Status.CONTRADICTED or bool(item.languages)) is by_judge
             ]
-            for item in findings
+            for item, copied in zip(findings, copies, strict=True)
         ]
         enough = None if by_judge else _from(entailment_of, CLEAR)
         found = _shown(found, places, verifier, enough, progress)
@@ -154,9 +157,3 @@ def _candidates(document: Document, page: Span, statement: str) -> Iterator[Span
     both = [run(first, last)] if last - first <= _MOST_BETWEEN + 1 else []
     yield from sorted([run(best - _AROUND[0], best + _AROUND[0]), *both], key=len)
     yield from (run(best - around, best + around) for around in _AROUND[1:])
-
-
-def _is_copy(item: Findings, at: int) -> bool:
-    return any(
-        statement == item.statement(at) and not judged.tokens for statement, judged in item.answers
-    )

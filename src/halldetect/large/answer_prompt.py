@@ -31,8 +31,6 @@ _DIVISION = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-
-
 # The words of the frame at the beginning of a line.
 _FRAME_WORD = re.compile(r"^([ \t]*(?:document|claim|answer)[ \t]*):", re.IGNORECASE | re.MULTILINE)
 

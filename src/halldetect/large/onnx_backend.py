@@ -27,8 +27,6 @@ from halldetect.verification.verifiers.onnx import runtime, session_options
 # Tokens of a passage per run. The attention scores take heads x these x all tokens so far: 200 MB
 # at 8,192 tokens. Longer runs are not faster.
 _RUN_TOKENS = 512
-
-
 # Keys and values of every layer after a passage, by their input.
 State = dict[str, NDArray[np.float32]]
 

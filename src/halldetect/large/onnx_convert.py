@@ -59,8 +59,7 @@ def converted(
                 _remove_others(folder.parent)
                 what = f"converting the large verifier for onnxruntime, once ({megabytes(size)})"
                 converter = _Converter(model, shape, read_adapter(adapter), answers)
-                whole = shape.layers
-                _make(folder, converter, lambda at: progress(at * size // whole, size, what))
+                _make(folder, converter, lambda at: progress(at * size // shape.layers, size, what))
     except OSError as error:
         raise ModelError(
             f"large: cannot write {megabytes(size)} in {folder.parent}: {error.strerror or error}; "

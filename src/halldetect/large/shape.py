@@ -11,8 +11,6 @@ MAPS = {
     "q": "attn_q", "k": "attn_k", "v": "attn_v", "o": "attn_output",
     "g": "ffn_gate", "u": "ffn_up", "dn": "ffn_down",
 }  # fmt: skip
-
-
 _KEYS = (
     "block_count", "embedding_length", "attention.head_count", "attention.head_count_kv",
     "feed_forward_length", "context_length", "rope.freq_base", "attention.layer_norm_rms_epsilon",

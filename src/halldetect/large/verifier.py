@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from halldetect.errors import ModelError
 from halldetect.large.answer_prompt import Prompt
 from halldetect.report import Probabilities
+from halldetect.verification.verifiers.classifier import Labels
 
+_LABELS = Labels(("entailment", "neutral", "contradiction"))
 Tokens = tuple[int, ...]
 Logits = NDArray[np.float32]
 
@@ -118,7 +120,4 @@ class LargeVerifier:
         """Return the probabilities of answers, from their logits (claims x 3)."""
         if not np.isfinite(logits).all():
             raise ModelError("large: the model gave numbers that are not finite")
-        scaled = logits.astype(np.float64) / self._temperature
-        powers = np.exp(scaled - scaled.max(-1, keepdims=True))
-        shares = powers / powers.sum(-1, keepdims=True)
-        return [Probabilities(*map(float, row)) for row in shares]
+        return _LABELS.read(logits.astype(np.float64) / self._temperature, "large")

@@ -52,7 +52,9 @@ class GgufFile:
         except OSError as error:
             raise ModelError(f"cannot read the model file {path}: {error.strerror}") from error
         except Exception as error:  # a hostile header can cause any error, even MemoryError
-            raise _damaged(path, error) from error
+            raise ModelError(
+                f"{path} is not a whole GGUF model ({one_line(error)}); fetch or copy it again"
+            ) from error
 
     def raw(self, name: str) -> NDArray[np.uint8]:
         """Return the bytes of a tensor, one row per row."""
@@ -76,12 +78,6 @@ def control_tokens(path: Path) -> tuple[str, ...]:
     tokens, kinds = (values if isinstance(values, list) else [] for values in found)
     pairs = zip(tokens, kinds, strict=False)
     return tuple(str(token) for token, kind in pairs if kind == _CONTROL_TOKEN)
-
-
-def _damaged(path: Path, reason: object) -> ModelError:
-    return ModelError(
-        f"{path} is not a whole GGUF model ({one_line(reason)}); fetch or copy it again"
-    )
 
 
 class _Header:

@@ -62,6 +62,9 @@ def conclude(
     notes = (*pair.notes, *found.notes, *(models.notes if models else ()))
     if models and models.knowledge is not None and found.problem is None:
         notes += retrieval_notes(models.knowledge, claims)
+    verifier = dict(models.verifier.description) if models else {}
+    if models and not models.extractor:  # the paper's score uses no calibration
+        verifier["calibration"] = asdict(models.calibration)
     return Report(
         verdict=verdict,
         reason=reason if left_out else found.problem or reason,
@@ -74,7 +77,7 @@ def conclude(
         cost=_cost(found, draft),
         provenance=Provenance(
             version=__version__,
-            verifier=_described(models) if models else {},
+            verifier=verifier,
             configuration=configuration,
             notes=tuple(dict.fromkeys(notes)),
             extractor=dict(models.extractor.description) if models and models.extractor else {},
@@ -127,12 +130,6 @@ def _cost(found: Findings, draft: Draft) -> Cost:
     )
 
 
-def _described(models: Models) -> dict[str, Any]:
-    """Return the verifier with its calibration, which the paper's score does not use."""
-    used = {} if models.extractor else {"calibration": asdict(models.calibration)}
-    return {**models.verifier.description, **used}
-
-
 def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:
     """Return the quality of the citations of some claims; None if they cite nothing."""
     checked = [claim for claim in claims if claim.status is not Status.UNCHECKABLE]
@@ -142,15 +139,14 @@ def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:
     supported = Status.SUPPORTED
     marks = [item.status is supported for claim in citing for item in claim.citations]
     by_cited = [any(item.status is supported for item in claim.citations) for claim in citing]
-    by_other = [
-        claim.status is supported and not held for claim, held in zip(citing, by_cited, strict=True)
-    ]
+    pairs = zip(citing, by_cited, strict=True)
+    by_other = sum(claim.status is supported and not held for claim, held in pairs)
     return CitationScores(
         precision=rounded(sum(marks) / len(marks)),
         recall=rounded(sum(by_cited) / len(checked)),
         supported_by_cited=sum(by_cited),
-        supported_by_other=sum(by_other),
-        supported_by_none=len(citing) - sum(by_cited) - sum(by_other),
+        supported_by_other=by_other,
+        supported_by_none=len(citing) - sum(by_cited) - by_other,
     )
 
 

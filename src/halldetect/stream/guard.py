@@ -13,15 +13,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import zip_longest
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from halldetect.errors import ConfigurationError, InputError, name_advice
 from halldetect.inputs import ASSERTS_NOTHING, Pair, Source
 from halldetect.reading.sentences import sentences
+from halldetect.repair.outcome import Repair
 from halldetect.report import ClaimReport, Report
-
-if TYPE_CHECKING:
-    from halldetect.repair.outcome import Repair
 
 # Characters before a sentence that are read with it to resolve "it" or "she".
 CONTEXT_CHARACTERS = 2000
@@ -93,16 +90,12 @@ class StreamGuard:
         """Take the next part of the response, cut anywhere; return the sentences it completes."""
         if not isinstance(chunk, str):
             raise InputError(f"a stream must consist of text, not {type(chunk).__name__}")
-        if self.stopped:
-            return []
         self._pending += chunk
-        return self._judged(complete_sentences(self._pending))
+        return self._judged()
 
     def close(self) -> list[StreamedSentence]:
         """Take the end of the response; return the remaining sentences."""
-        if self.stopped or not self._pending:
-            return []
-        return self._judged(complete_sentences(self._pending, ended=True))
+        return self._judged(ended=True)
 
     def run(self, chunks: Iterable[str]) -> Iterator[StreamedSentence]:
         """Guard a whole stream; close it when the caller stops reading."""
@@ -130,11 +123,11 @@ class StreamGuard:
             if (close := getattr(chunks, "aclose", None)) is not None:
                 await close()
 
-    def _judged(self, ends: Iterable[int]) -> list[StreamedSentence]:
-        """Judge the pending text up to each end, in order."""
-        pending, start = self._pending, 0
+    def _judged(self, *, ended: bool = False) -> list[StreamedSentence]:
+        """Judge the complete sentences of the pending text, in order."""
+        pending, start = "" if self.stopped else self._pending, 0
         outcomes = []
-        for end in ends:
+        for end in complete_sentences(pending, ended=ended) if pending else ():
             started = perf_counter()
             outcome = self._outcome(pending[start:end])
             outcomes.append(replace(outcome, seconds=round(perf_counter() - started, 4)))

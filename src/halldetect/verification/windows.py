@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
@@ -38,6 +39,7 @@ SEAM = 4
 # A statement may take at most this share of the verifier's limit. Its size is rounded up to steps,
 # so that its pages never depend on the other statements of a batch.
 STATEMENT_SHARE, STATEMENT_STEP = 0.5, 64
+_place = attrgetter("document", "span")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,11 +246,11 @@ class FittedTask:
         if self._whole:
             return pages
         chosen = {window.places: window for window in self._ranked(at, pages, 0.0)[:PAGES]}
-        short: dict[tuple[tuple[int, Span], ...], Window] = {}
-        for windows in self._short:
-            fitting = [window for window in windows if window.tokens <= room]
-            for window in self._ranked(at, fitting, LENGTH_EXPONENT)[:1]:
-                short.setdefault(window.places, window)
+        short = {
+            window.places: window
+            for windows in self._short
+            for window in self._best_run(at, windows, room)
+        }
         # A page with the same span as a short window counts as a page.
         return [*(short | chosen).values(), *self._joined(at, room)]
 
@@ -268,17 +270,19 @@ class FittedTask:
             return None
         return Window(self.task.documents[found[0]].readable(found[1]), *found, page=False)
 
+    def _best_run(
+        self, at: int, windows: Sequence[Window], room: int, besides: Sequence[Window] = ()
+    ) -> list[Window]:
+        """Return the best short window that fits beside others, if any does."""
+        fitting = [window for window in windows if window.tokens <= room]
+        return self._ranked(at, fitting, LENGTH_EXPONENT, besides)[:1]
+
     def _ranked(
-        self,
-        at: int,
-        windows: Sequence[Window],
-        exponent: float,
-        besides: Sequence[tuple[int, Span]] = (),
+        self, at: int, windows: Sequence[Window], exponent: float, besides: Sequence[Window] = ()
     ) -> list[Window]:
         """Sort windows by the words that they share with a statement, relative to their length."""
-        places = [(window.document, window.span) for window in windows]
-        shares = self._index.shares(self.task.statements[at], places, besides)
-
+        places, beside = [*map(_place, windows)], [*map(_place, besides)]
+        shares = self._index.shares(self.task.statements[at], places, beside)
         ranks = [
             -share / math.pow(max(window.tokens + self.sizes[at], 1), exponent)
             for window, share in zip(windows, shares, strict=True)
@@ -293,13 +297,8 @@ class FittedTask:
         while 1 < count > len(chosen):
             known = {window.document for window in chosen}
             left = room - sum(window.tokens + SEAM for window in chosen)
-            others = [
-                window
-                for window in self._short[-1]
-                if window.document not in known and window.tokens <= left
-            ]
-            places = [(window.document, window.span) for window in chosen]
-            best = self._ranked(at, others, LENGTH_EXPONENT, places)[:1]
+            others = [window for window in self._short[-1] if window.document not in known]
+            best = self._best_run(at, others, left, chosen)
             if not best:
                 break
             chosen = sorted([*chosen, *best], key=lambda window: window.document)

@@ -38,6 +38,8 @@ _MEANINGS = {
     ),
 }
 _MEANING = {name: meaning for meaning, names in _MEANINGS.items() for name in names.split()}
+# What a configuration may state about the verifier besides its labels, for its description.
+STATED = ("languages", "calibration", "operating_points")
 # The meanings that a model may have, sorted.
 _SETS = (
     ["entailment", "rest"],

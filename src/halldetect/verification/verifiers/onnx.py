@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from halldetect.errors import ModelError, one_line
 from halldetect.models.integrity import file_digests, joint_digest
 from halldetect.verification.devices import physical_cores
-from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
+from halldetect.verification.verifiers.classifier import STATED, Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 
@@ -94,23 +94,19 @@ class OnnxVerifier(Classifier):
     @cached_property
     def description(self) -> dict[str, Any]:
         """Return the facts for the report; see `protocols`."""
-        digests = self._digests or file_digests(self._file.parent)
+        digests, model = self._digests or file_digests(self._file.parent), self._file.name
         # Files such as model.onnx.data and model.onnx.npz hold the weights.
-        beside = sorted(
-            file.name for file in self._file.parent.glob(f"{self._file.name}?*") if file.is_file()
-        )
+        beside = [name for name in digests if name.startswith(model) and name != model]
         return {
             "name": self._name,
             "kind": "onnx",
-            "digest": digests[self._file.name],
+            "digest": digests[model],
             **{f"digest of {name}": digests[name] for name in beside},
             "tokenizer_digest": digests["tokenizer.json"],
             "folder_digest": joint_digest(digests),
             "max_tokens": self.max_tokens,
             "labels": list(self._labels.meanings),
-            "languages": self._config.get("languages"),
-            "calibration": self._config.get("calibration"),
-            "operating_points": self._config.get("operating_points"),
+            **{name: self._config.get(name) for name in STATED},
             "runtime": f"onnxruntime {runtime().__version__}",
         }
 

@@ -28,7 +28,7 @@ from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of, file_digests, joint_digest
 from halldetect.models.store import offline
 from halldetect.verification.devices import out_of_memory, torch_device, torch_failure
-from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
+from halldetect.verification.verifiers.classifier import STATED, Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 
 # Rows times length of every run on a GPU. When memory runs out it is halved, down to one pair.
@@ -81,8 +81,7 @@ class TransformersVerifier(Classifier):
         tokenizer = _load(transformers.AutoTokenizer, model, revision)
         self._commit = getattr(config, "_commit_hash", None)
         settings = {**config.to_dict(), "id2label": config.id2label}
-        known = ("languages", "calibration", "operating_points")
-        self._stated = {key: settings[key] for key in known if key in settings}
+        self._stated = {key: settings[key] for key in STATED if key in settings}
         labels = Labels.from_config(settings, name)
         stated = {"model_max_length": tokenizer.model_max_length}
         limit = reading_limit(settings, stated)
