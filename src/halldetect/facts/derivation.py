@@ -71,9 +71,7 @@ def _steps(
         yield "share", 1.0 - item.value, f"100 % - {item.shown()}"
 
 
-def _pair(
-    said: Quantity, one: Quantity, two: Quantity, changes: tuple[bool, bool]
-) -> Iterator[Step]:
+def _pair(said: Quantity, one: Quantity, two: Quantity, changes: Sequence[bool]) -> Iterator[Step]:
     """Yield differences, shares, ratios, products, quotients and dates."""
     a, b = one.shown(), two.shown()
     kinds = {one.kind, two.kind}

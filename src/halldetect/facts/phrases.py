@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from halldetect.facts.recogniser import FactKind, find_facts, has_number
 from halldetect.reading.overlap import content_keys, shared_part
@@ -100,11 +101,8 @@ class _Sentence:
         self.text = text
         self.words = words(text)
         self.norms = [word.norm for word in self.words]
-        self.gaps = ["", *(self._between(at) for at in range(1, len(self.words)))]
+        self.gaps = ["", *(text[a.end : b.start] for a, b in pairwise(self.words))]
         self.pauses = [at for at, gap in enumerate(self.gaps) if _PAUSE.search(gap)]
-
-    def _between(self, at: int) -> str:
-        return self.text[self.words[at - 1].end : self.words[at].start]
 
     def leaves_statement(self, edit: Edit) -> bool:
         """Return True if an edit leaves a verb after the opening phrases."""

@@ -19,7 +19,7 @@ from itertools import pairwise
 from halldetect.facts.recogniser import MONTH, ORDINALS, VALUES, unit_of
 from halldetect.reading.words import FUNCTION_WORDS, MONTHS, remembered, remembered_words
 
-_WORDS = {word: int(value) for word, value in VALUES.items()} | {"zero": 0, "both": 2}
+_WORDS = VALUES | {"zero": 0, "both": 2}
 _SCALES = {
     "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
     "dozen": 12.0, "k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9,
@@ -128,7 +128,7 @@ class Quantity:
 @remembered(4096, longest=1_000)
 def read_quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, in order; a date also gives its month and its year."""
-    if not any(map(_is_number, text.split())):
+    if _NUMBER_WORD.search(text) is None:
         return ()
     every = (quantity for match in _QUANTITY.finditer(text) for quantity in _read(text, match))
     found = [item for item in every if (item.kind, item.text.lower()) != ("count", "one")]
@@ -148,11 +148,6 @@ def read_quantities(text: str) -> tuple[Quantity, ...]:
             # "15 litres a minute, the new one 45": perhaps the same unit.
             more.append(_in_unit(second, first.kind, first.factor))
     return (*found, *more)
-
-
-@remembered_words
-def _is_number(chunk: str) -> bool:
-    return _NUMBER_WORD.search(chunk) is not None
 
 
 def _in_unit(bare: Quantity, kind: str, factor: float) -> Quantity:
@@ -371,9 +366,7 @@ def _numerals(text: str) -> dict[str, set[float]]:
 def unknown_numerals(claim: str, texts: Iterable[str], least: float = 0.0) -> list[str]:
     """Return the numbers of a claim that no text has, in any notation, from `least` on."""
     wanted = {number: values for number, values in _numerals(claim).items() if min(values) >= least}
-    known = {
-        value for text in texts if wanted for many in _numerals(text).values() for value in many
-    }
+    known = {one for text in texts if wanted for many in _numerals(text).values() for one in many}
     return [number for number, values in wanted.items() if not _is_known(values, known)]
 
 

@@ -20,8 +20,7 @@ COUNTS = (
     "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
     "hundred thousand million billion trillion dozen"
 ).split()
-VALUES = {word: str(value) for value, word in enumerate(COUNTS[:20], 1)}
-VALUES |= {word: str(value) for value, word in zip(range(30, 100, 10), COUNTS[20:27], strict=True)}
+VALUES = dict(zip(COUNTS, [*range(1, 21), *range(30, 100, 10)], strict=False))
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _DIGITS = r"\d+(?:[.,:/]\d+)*"
 _COUNT = rf"(?:{'|'.join(COUNTS)})"
@@ -110,7 +109,7 @@ class Fact:
     def key(self) -> str:
         """The form used for comparison: "1,200" becomes "1200", "Six" becomes "6"."""
         key = normalize(" ".join(self.text.split())).replace(",", "")
-        return VALUES.get(key, key)
+        return str(VALUES.get(key, key))
 
     @property
     def unit(self) -> str:

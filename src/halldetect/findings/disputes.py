@@ -80,9 +80,7 @@ def _candidates(item: Findings) -> Iterator[tuple[int, Window]]:
         for document in range(len(item.documents)):
             if document in used or not sentences(document):
                 continue
-            span, text, shown = max(
-                sentences(document), key=lambda entry: shared_part(keys, entry[2])
-            )
+            span, text, shown = max(sentences(document), key=lambda one: shared_part(keys, one[2]))
             if shared_part(keys, shown) >= _MIN_SHARED and error_kind(
                 statement, text, contradicted=True
             ):

@@ -118,7 +118,8 @@ def check_numbers(
                     reports[at] = replace(report, derived=tuple(steps))
                 continue
             sure = source.is_record
-            doubtful = source.has_many_numbers and _may_compute(report.text)
+            supposes = _CUE.search(report.text) or _ASSUMED.search(report.text)
+            doubtful = source.has_many_numbers and supposes
             # Dates are often relative in prose: "next Friday".
             wrong = [
                 WrongWords(ErrorKind.DATE if said.kind in _DATES else ErrorKind.NUMBER, said.text)
@@ -147,10 +148,6 @@ class _Source:
         return frozenset().union(*map(words_of, self._texts))
 
     @cached_property
-    def _document_words(self) -> frozenset[str]:
-        return frozenset().union(*map(words_of, self._texts[:-1]))
-
-    @cached_property
     def _sentences(self) -> list[tuple[str, frozenset[str], Sequence[Quantity]]]:
         return [
             (text, content_keys(text), read_quantities(text))
@@ -175,9 +172,11 @@ class _Source:
         steps: list[str] = []
         reading = report.text
         denied = (report.contradiction or 0.0) > MAX_CONTRADICTION
-        affirmed = _AFFIRMED.match(report.text)
+        known = self._words
+        if _AFFIRMED.match(report.text):
+            known = frozenset().union(*map(words_of, self._texts[:-1]))
         for said in _facts(report.text):
-            written = occurs(said, self._document_words if affirmed else self._words)
+            written = occurs(said, known)
             if written and report.status is Status.SUPPORTED:
                 continue
             expression = self._expression(said, report.text)
@@ -254,11 +253,6 @@ def _facts(claim: str) -> list[Quantity]:
         and not _EVERY_DAY.match(claim, quantity.start)
         and not claim.startswith(("-old", " old"), quantity.end)  # an age is often an example
     ]
-
-
-def _may_compute(claim: str) -> bool:
-    """Return True if a claim speaks of a computation or of an assumed case."""
-    return bool(_CUE.search(claim) or _ASSUMED.search(claim))
 
 
 def _unclear(report: ClaimReport, calibration: Calibration) -> ClaimReport:

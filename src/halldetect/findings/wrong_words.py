@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice, pairwise
+from itertools import chain, groupby, islice, pairwise
 
 from halldetect.facts.phrases import Edit, shortened
 from halldetect.facts.recogniser import find_facts
@@ -120,19 +120,14 @@ def new_words(claim: str, known: frozenset[str]) -> list[str]:
     """
     words = content_words(claim)
     cuts = [0, *(match.start() for match in _CUT.finditer(claim)), len(claim)]
-    shares = []
+    shares = {}
     for start, end in pairwise(cuts):
         new = [word.key not in known for word in words if start <= word.start < end]
-        shares.append(sum(new) / (len(new) or 1))
-    least = min(_CLAUSE, max(shares))
-    found: list[list[int]] = []
-    for (start, end), share in zip(pairwise(cuts), shares, strict=True):
-        if share >= least > 0:
-            if found and found[-1][1] == start:
-                found[-1][1] = end
-            else:
-                found.append([start, end])
-    return [claim[start:end].strip(" ,;:().") for start, end in found]
+        shares[start, end] = sum(new) / (len(new) or 1)
+    least = min(_CLAUSE, max(shares.values()))
+    runs = groupby(shares, key=lambda place: shares[place] >= least > 0)
+    found = [list(places) for marked, places in runs if marked]
+    return [claim[run[0][0] : run[-1][1]].strip(" ,;:().") for run in found]
 
 
 def find_words(

@@ -38,10 +38,6 @@ _ABSTENTION = re.compile(
     r")[.!…\s]*",
     re.IGNORECASE | re.DOTALL,
 )
-# Each has one of these; most sentences have none.
-_IN_ABSTENTIONS = re.compile(
-    r"n(?:ot|'t|o |/a)|un(?:able|answerable|clear|known)|insufficient", re.IGNORECASE
-)
 _SORRY = re.compile(
     r"^(?:(?:i'm |i am )?(?:sorry|afraid)[,.]?\s*but|unfortunately|however),?\s*", re.IGNORECASE
 )
@@ -87,8 +83,7 @@ def abstains(sentence: str, *, asks_why: bool = False) -> bool:
         return False
     plain = sentence.replace("’", "'").strip()
     return (
-        _IN_ABSTENTIONS.search(plain) is not None
-        and _ABSTENTION.fullmatch(plain) is not None
+        _ABSTENTION.fullmatch(plain) is not None
         and _FURTHER.search(_SORRY.sub("", plain)) is None
         and (asks_why or _PRESUPPOSED.search(sentence) is None)
     )
@@ -114,12 +109,14 @@ def answering(
     polar = english and _POLAR.fullmatch(text) is not None
     if english and (len(text.split()) > MAX_WORDS or is_sentence(text)):
         return units
+    lettered = any(map(str.isalpha, text))
+    unclear = (polar or _NEEDS_QUESTION.fullmatch(text)) if english else not lettered
     if question is not None and (polar or (alone and (english or short))):
         before = f'{ANSWER_TO} "{asked}" is ' if english else f"{asked} "
         read = _after(before, first, question)
     elif polar and not alone:
         read = replace(first, reason="a repeated answer")
-    elif question is None and alone and _needs_question(text, english):
+    elif question is None and alone and unclear:
         read = replace(first, problem=_NO_QUESTION)
     else:
         return units
@@ -129,9 +126,3 @@ def answering(
 def _after(before: str, answer: Unit, question: str | None) -> Unit:
     tracked = TrackedText.joined([TrackedText.added(before), answer.tracked])
     return replace(answer, tracked=tracked, lead_in=question, reason=None)
-
-
-def _needs_question(text: str, english: bool) -> bool:
-    if not english:
-        return not any(map(str.isalpha, text))
-    return _POLAR.fullmatch(text) is not None or _NEEDS_QUESTION.fullmatch(text) is not None

@@ -168,8 +168,7 @@ def _without_mark_up(content: str) -> tuple[str, bool]:
     plain = content
     if "@" in content or "//" in content or "www." in content:
         plain = _LINK.sub(" ", content)
-    tags = "<" in plain or "[" in plain or "-->" in plain
-    return (_TAG.sub(" ", plain) if tags else plain).strip(), plain != content
+    return _TAG.sub(" ", plain).strip(), plain != content
 
 
 def _announces(content: str) -> bool:

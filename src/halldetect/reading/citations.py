@@ -73,7 +73,6 @@ _CITATION = re.compile(
     r")",
     re.IGNORECASE,
 )
-_MARKS = frozenset("[(【")  # each citation has one
 # "According to" before a name; `plain` words open other phrases as well: "In Paris,".
 _NAMED_OPENER = re.compile(
     rf"(?:(?:according to|as {_STATED} (?:in|by)|(?P<plain>based (?:up)?on|as per|per|in))\s+)"
@@ -91,7 +90,7 @@ _MAX_RANGE = 50
 
 def remove_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, ...]]:
     """Remove the marks that cite sources: [1], [^2], (Smith, 2020), (source: https://...)."""
-    found = [] if _MARKS.isdisjoint(text.text) else list(_CITATION.finditer(text.text))
+    found = list(_CITATION.finditer(text.text))
     if not found:
         return text, ()
     citations = []
@@ -100,7 +99,7 @@ def remove_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, ..
         label = next(value for value in match.groups() if value is not None)
         if place is not None:
             citations.append(Citation(label.strip("<>"), place))
-    left = text.remove([Span(*match.span()) for match in found])
+    left = text.edited((*match.span(), "") for match in found)
     return left.stripped(), tuple(citations)
 
 
@@ -146,13 +145,11 @@ def matching_documents(label: str, names: Sequence[str]) -> list[int]:
     wanted = _words(label)
     if not _is_specific(wanted):
         return []
-    found = [at for at, name in enumerate(names) if wanted <= _words(name)]
-    return found or [
+    named = [_words(name) for name in names]
+    return [at for at, known in enumerate(named) if wanted <= known] or [
         at
-        for at, name in enumerate(names)
-        if _words(name) < wanted
-        and _is_specific(_words(name))
-        and not any(word.isdigit() for word in wanted - _words(name))
+        for at, known in enumerate(named)
+        if known < wanted and _is_specific(known) and not any(map(str.isdigit, wanted - known))
     ]
 
 

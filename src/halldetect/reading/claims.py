@@ -14,13 +14,7 @@ from halldetect.reading.document import Document, Span, TrackedText, UncheckedPa
 from halldetect.reading.languages import ENGLISH
 from halldetect.reading.references import readings
 from halldetect.reading.response import ENTITY
-from halldetect.reading.words import (
-    ARTICLES,
-    is_finite_verb,
-    may_be_past,
-    may_be_verb,
-    words,
-)
+from halldetect.reading.words import ARTICLES, is_finite_verb, may_be_past, may_be_verb, words
 
 _STRUCK = re.compile(r"(?:~~|<(?:s|del|strike)>)[\s*_]*$", re.IGNORECASE)
 _LIST_MARK = re.compile(r"[\s>*+•-]*[(\[]?")

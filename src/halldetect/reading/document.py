@@ -92,20 +92,17 @@ class TrackedText(NamedTuple):
         start = len(self.text) - len(self.text.lstrip(characters)) if content else 0
         return self.cut(start, start + len(content))
 
-    def remove(self, spans: Iterable[Span]) -> TrackedText:
-        """Leave out the characters of spans, which are in order and do not overlap."""
-        parts = []
-        at = 0
-        for span in spans:
-            parts.append(self.cut(at, span.start))
-            at = span.end
-        return TrackedText.joined([*parts, self.cut(at)]) if parts else self
+    def edited(self, changes: Iterable[tuple[int, int, str]]) -> TrackedText:
+        """Replace ranges, which are in order and do not overlap, by new texts.
 
-    def replaced(self, span: Span, text: str) -> TrackedText:
-        """Replace a span; the new text gets the origin of the first replaced character."""
-        origin = self.origins[span.start] if len(span) else INSERTED
-        new = TrackedText(text, (origin,) * len(text))
-        return TrackedText.joined([self.cut(0, span.start), new, self.cut(span.end)])
+        A new text gets the origin of the first replaced character, if one is replaced.
+        """
+        parts, at = [], 0
+        for start, end, text in changes:
+            origin = self.origins[start] if end > start else INSERTED
+            parts += [self.cut(at, start), TrackedText(text, (origin,) * len(text))]
+            at = end
+        return TrackedText.joined([*parts, self.cut(at)]) if parts else self
 
     def capitalized(self) -> TrackedText:
         """Capitalize the first character."""
@@ -119,11 +116,8 @@ class TrackedText(NamedTuple):
 
         None if no character of the span, by default all of this text, comes from the raw text.
         """
-        origins = self.origins if span is None else self.origins[span.start : span.end]
-        if isinstance(origins, range):
-            return Span(origins.start, origins.stop) if origins else None
-        known = [origin for origin in origins if origin != INSERTED]
-        return Span(min(known), max(known) + 1) if known else None
+        runs = (self if span is None else self.cut(span.start, span.end)).raw_runs()
+        return Span(min(runs)[0], max(end for _, end in runs)) if runs else None
 
     def raw_runs(self) -> list[tuple[int, int]]:
         """Return the ranges of the raw text that the characters come from, in their order."""
@@ -170,7 +164,6 @@ class Block(NamedTuple):
         first: True for the first block of its innermost list item.
         number: The mark of that item ("3.") if it is numbered.
         header: The header cells of a row.
-        quoted: True inside a block quote.
     """
 
     kind: str
@@ -179,7 +172,6 @@ class Block(NamedTuple):
     first: bool = False
     number: TrackedText | None = None
     header: tuple[Line, ...] = ()
-    quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

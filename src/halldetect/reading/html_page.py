@@ -13,7 +13,7 @@ ENDINGS = (".html", ".htm", ".xhtml")
 _CELLS = frozenset(["td", "th"])
 _TITLES = frozenset("h1 h2 h3 h4 h5 h6 caption summary".split())
 _LISTS = frozenset(["ul", "ol"])
-_BLOCKS = frozenset(
+BLOCKS = frozenset(
     "td th h1 h2 h3 h4 h5 h6 caption summary ul ol p div li tr table hr dd dt blockquote section "
     "article thead tbody tfoot details figcaption address aside dl footer header main nav "
     "pre".split()
@@ -21,7 +21,7 @@ _BLOCKS = frozenset(
 # A tag outside code, and outside the row of a Markdown table.
 _TAG = re.compile(
     r"^[ ]{0,3}(?P<fence>`{3,}|~{3,})[^\n]*(?:\n(?![ ]{0,3}(?P=fence))[^\n]*)*|`[^`\n]{1,200}`"
-    rf"|^[ ]{{0,3}}\|[^\n]*|<(?P<closing>/?)(?P<name>{'|'.join(sorted(_BLOCKS))})\b[^<>]*>",
+    rf"|^[ ]{{0,3}}\|[^\n]*|<(?P<closing>/?)(?P<name>{'|'.join(sorted(BLOCKS))})\b[^<>]*>",
     re.IGNORECASE | re.MULTILINE,
 )
 _BESIDE = re.compile(r"[ \t]*\n?[ \t]*")
@@ -124,7 +124,7 @@ class _Writer:
             for at, row in enumerate(lines):
                 self.parts.append(TrackedText.added("\n\n| " if at == 0 else "\n| "))
                 for _, content in [*row, *[("td", [])] * (width - len(row))]:
-                    self.parts += [*_one_line(content), TrackedText.added(" | ")]
+                    self.parts += [_one_line(content), TrackedText.added(" | ")]
                 if at == 0:
                     self.parts.append(TrackedText.added("\n|" + "---|" * width))
         if self._rows is not None:
@@ -132,16 +132,11 @@ class _Writer:
         self._rows, self._in_cell = None, False
 
 
-def _one_line(content: list[TrackedText]) -> list[TrackedText]:
+def _one_line(content: list[TrackedText]) -> TrackedText:
     """Return a cell without line ends, and with its bars escaped."""
     cell = TrackedText.joined(content).stripped()
-    parts, at = [], 0
-    for match in _LINE_END_OR_BAR.finditer(cell.text):
-        mark = "\\|" if match[0] == "|" else " "
-        origins = (cell.origins[match.start()],) * len(mark)
-        parts += [cell.cut(at, match.start()), TrackedText(mark, origins)]
-        at = match.end()
-    return [*parts, cell.cut(at)]
+    found = _LINE_END_OR_BAR.finditer(cell.text)
+    return cell.edited((*match.span(), "\\|" if match[0] == "|" else " ") for match in found)
 
 
 def html_as_markdown(text: str) -> TrackedText:
@@ -288,7 +283,7 @@ class _PageText:
         self.writer.text(TrackedText.added(text))
 
     def _block(self, tag: str, *, closing: bool) -> None:
-        if tag == "br" or tag in _BLOCKS:
+        if tag == "br" or tag in BLOCKS:
             self.writer.tag(tag, closing=closing)
 
 

@@ -192,7 +192,7 @@ def read_row(block: Block, *, english: bool = True) -> Iterator[Cell]:
 def _spelled(cell: TrackedText) -> TrackedText:
     """Replace a tick or a cross that fills a cell by "yes" or "no"."""
     sign = _SIGNS.get(cell.text.rstrip("\ufe0f"))
-    return cell if sign is None else cell.replaced(Span(0, len(cell.text)), sign)
+    return cell if sign is None else cell.edited([(0, len(cell.text), sign)])
 
 
 def _named(subject: TrackedText, name: TrackedText) -> TrackedText:

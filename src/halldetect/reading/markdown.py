@@ -12,16 +12,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from halldetect.reading.document import INSERTED, Block, Line, Span, TrackedText
-from halldetect.reading.html_page import STRUCK, html_as_markdown
+from halldetect.reading.html_page import BLOCKS, STRUCK, html_as_markdown
 from halldetect.reading.sentences import lines
 
 _ATTRIBUTE = re.compile(r"\b(?:alt|title|content|label|aria-label)\s*=\s*(\"[^\"]*\"|'[^']*')")
-_HTML_TAGS = frozenset(
-    "a abbr address article aside audio b blockquote body br button caption center cite code col "
-    "dd del details dfn div dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 head "
-    "header hr html i iframe img input ins kbd label li link main mark meta nav ol option p pre q "
-    "s samp script section select small source span strike strong style sub summary sup svg table "
-    "tbody td textarea tfoot th thead time title tr tt u ul var video wbr think answer".split()
+_HTML_TAGS = BLOCKS | frozenset(
+    "a abbr audio b body br button center cite code col del dfn em figure font form head html i "
+    "iframe img input ins kbd label link mark meta option q s samp script select small source span "
+    "strike strong style sub sup svg textarea time title tt u var video wbr think answer".split()
 )
 _TAG = re.compile(r"</?([a-z][a-z0-9]*)", re.IGNORECASE)
 _INLINE = frozenset(["Emphasis", "Strong", "Strikethrough", "Link", "Image"])
@@ -55,30 +53,24 @@ def read_blocks(text: str) -> list[Block]:
 def _prepared(tracked: TrackedText) -> TrackedText:
     """Return a text in which no line is indented code, a block of HTML or a link definition."""
     if _INDENTED.search(tracked.text):
-        tracked = _outdented(tracked)
-    parts, at = [], 0
-    for place in _HIDING.finditer(tracked.text):
-        parts += [tracked.cut(at, place.end()), TrackedText.added(_MARK)]
-        at = place.end()
-    return TrackedText.joined([*parts, tracked.cut(at)])
+        tracked = tracked.edited(_outdents(tracked.text))
+    hiding = map(re.Match.end, _HIDING.finditer(tracked.text))
+    return tracked.edited((at, at, _MARK) for at in hiding)
 
 
-def _outdented(tracked: TrackedText) -> TrackedText:
-    """Indent each line at most three columns further than the list item that it is in."""
-    parts, at = [], 0
+def _outdents(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield changes that indent lines at most three columns further than their list item."""
     levels = [(0, 0)]  # the columns where the items begin: before and after
-    for line in _LINE_START.finditer(tracked.text):
+    for line in _LINE_START.finditer(text):
         column = len(line["indent"].expandtabs(4))
         while column < levels[-1][0]:
             levels.pop()
         before, after = levels[-1]
         after += min(column - before, 3)
         if after < column:
-            parts += [tracked.cut(at, line.start("indent")), TrackedText.added(" " * after)]
-            at = line.end("indent")
+            yield line.start("indent"), line.end("indent"), " " * after
         if line["mark"]:
             levels.append((column + len(line["mark"]), after + len(line["mark"])))
-    return TrackedText.joined([*parts, tracked.cut(at)])
 
 
 def _events(text: str) -> Iterator[tuple[str, Any, int, int]]:
@@ -109,7 +101,6 @@ class _Reader:
         self._numbers: list[TrackedText | None] = []
         self._fresh = False
         self._count = 0
-        self._quotes = 0
         self._cells: list[Line] = []
         self._header: tuple[Line, ...] = ()
         self._code: list[Line] | None = None
@@ -147,8 +138,6 @@ class _Reader:
             number = _NUMBER.match(self._tracked.text, start, end)
             self._numbers.append(None if number is None else self._tracked.cut(*number.span(1)))
             self._fresh = True
-        elif tag == "BlockQuote":
-            self._quotes += 1
         elif tag == "Table":
             self._header = ()
         elif tag == "CodeBlock" and "Fenced" in value[tag]:
@@ -162,8 +151,6 @@ class _Reader:
             alone, self._fresh = self._fresh, False
             if alone and number is not None:
                 self._add("paragraph", [Line(number)])  # "42."
-        elif tag == "BlockQuote":
-            self._quotes -= 1
         elif tag in ("TableHead", "TableRow"):
             while len(self._cells) > 1 and self._cells[-1] is _EMPTY:
                 self._cells.pop()  # the parser fills short rows
@@ -177,8 +164,7 @@ class _Reader:
     def _add(self, kind: str, found: Sequence[Line], header: tuple[Line, ...] = ()) -> None:
         first = self._fresh and kind != "row"
         number = self._numbers[-1] if first else None
-        items, quoted = tuple(self._items), self._quotes > 0
-        self._blocks.append(Block(kind, tuple(found), items, first, number, header, quoted))
+        self._blocks.append(Block(kind, tuple(found), tuple(self._items), first, number, header))
         self._fresh = False
 
     def _raw_lines(self, start: int, end: int) -> Iterator[Line]:
@@ -191,7 +177,7 @@ def _without_mark(text: TrackedText) -> TrackedText:
     if _MARK not in text.text:
         return text
     marks = (at for at, origin in enumerate(text.origins) if origin == INSERTED)
-    return text.remove([Span(at, at + 1) for at in marks if text.text[at] == _MARK])
+    return text.edited((at, at + 1, "") for at in marks if text.text[at] == _MARK)
 
 
 def joined(lines: Sequence[Line]) -> Line:
@@ -238,7 +224,7 @@ class _LineReader:
         if kind == "Text":
             part = self._tracked.cut(start, end)
             if len(value) < end - start:  # an entity
-                part = part.replaced(Span(0, end - start), value)
+                part = part.edited([(0, end - start, value)])
             self._append(_without_mark(part))
         elif kind == "Strong":
             self._opened = self._length

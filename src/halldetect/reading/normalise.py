@@ -16,12 +16,9 @@ from halldetect.reading.document import TrackedText
 from halldetect.reading.words import UNSPACED, is_foreign_script
 
 # Capital and small letters of Greek, Cyrillic and Armenian that look like these Latin letters.
-_LOOK_ALIKES = dict(
-    zip(
-        "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεηικνορτυχγϲϳωАВЕКМНОРСТУХЅІЈҮԌԚԜаеорсухѕіјһӏԁԛԝԍցոսօ",
-        "ABEZHIKMNOPTYXaenikvoptuxycjwABEKMHOPCTYXSIJYGQWaeopcyxsijhldqwggnuo",
-        strict=True,
-    )
+_LOOK_ALIKES = str.maketrans(
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεηικνορτυχγϲϳωАВЕКМНОРСТУХЅІЈҮԌԚԜаеорсухѕіјһӏԁԛԝԍցոսօ",
+    "ABEZHIKMNOPTYXaenikvoptuxycjwABEKMHOPCTYXSIJYGQWaeopcyxsijhldqwggnuo",
 )
 # Characters that keep their own meaning, although Unicode has a plain form.
 _KEPT = frozenset("ªº™℠©®№ℓΩµ")
@@ -36,8 +33,6 @@ _UNUSUAL = re.compile(
     "|[\u2801-\u28ff]|[\ue000-\uf8ff]|[\u249c-\u24e9\U0001f110-\U0001f189\U000e0020-\U000e007e]"
     "|[\u1d00-\u1dbf]|[\U0001f1e6-\U0001f1ff]{3}"  # small capitals, flags that spell a word
 )
-_MORSE = re.compile(r"(?:[.\-]{1,6}\s+(?:/\s+)?){8}")
-_DISGUISED = re.compile(r"\b(?:n0t|n0ne|n[3e]v3r|n3ver|cann0t)\b")
 _DENYING_SIGN = re.compile(r"\A[❌✗✘🚫👎⛔¬]|(?:[❌✗✘🚫👎⛔]\ufe0f?|(?:\A|\s)/s)[\s.!]*\Z")
 # These turn round what stands beside them.
 _DENYING_REMARK = re.compile(
@@ -45,9 +40,10 @@ _DENYING_REMARK = re.compile(
     r"(?:true|the case)|[Nn]one of (?:this|that|it) is true)\W*\Z"
     r"|\s\((?:NOT!?|not true|false|untrue|a lie)\)"
 )
-# "C h i l d r e n", and "#ACabinCrashedInMay".
-_SPELLED = re.compile(
-    r"(?<![^\W_])(?:[A-Za-z](?: +|[-._])){5,}[A-Za-z](?![^\W_])|#(?:[A-Z]+[a-z\d]+){5}"
+# What may spell words: such characters, Morse, "n0t", "C h i l d r e n", "#ACabinCrashedInMay".
+_DISGUISED = re.compile(
+    rf"{_UNUSUAL.pattern}|(?:[.\-]{{1,6}}\s+(?:/\s+)?){{8}}|\b(?:n0t|n0ne|n[3e]v3r|n3ver|cann0t)\b"
+    r"|(?<![^\W_])(?:[A-Za-z](?: +|[-._])){5,}[A-Za-z](?![^\W_])|#(?:[A-Z]+[a-z\d]+){5}"
 )
 # No one writes a longer word; tokenizers stop at 100 letters.
 MAX_WORD = 60
@@ -94,24 +90,14 @@ def has_look_alikes(text: str) -> bool:
 
 def has_letters(text: str) -> bool:
     """Return True if a text has letters, digits, or unusual characters that may spell words."""
-    return any(map(str.isalnum, text)) or _is_unusual(text)
-
-
-def _is_unusual(text: str) -> bool:
-    """Return True for characters that may spell words; most texts need no search for them."""
-    return (
-        (not text.isascii() and _UNUSUAL.search(text) is not None)
-        or (text.count(".") + text.count("-") >= 8 and _MORSE.search(text) is not None)
-        or (("0" in text or "3" in text) and _DISGUISED.search(text) is not None)
-        or _SPELLED.search(text) is not None
-    )
+    return any(map(str.isalnum, text)) or _DISGUISED.search(text) is not None
 
 
 def unreadable(text: str) -> str | None:
     """Return the reason why no verifier can read a text; None if one can."""
-    if _is_unusual(text):
+    if _DISGUISED.search(text):
         return "it has unusual characters"
-    if (not text.isascii() or "/s" in text) and _DENYING_SIGN.search(text):
+    if _DENYING_SIGN.search(text):
         return "it has a symbol that may deny it"
     if _DENYING_REMARK.search(text):
         return "it denies what stands beside it"
@@ -125,7 +111,7 @@ def unreadable(text: str) -> str | None:
 
 @cache
 def _may_change(character: str) -> bool:
-    changed = character in _LOOK_ALIKES or _seen(character) != character
+    changed = ord(character) in _LOOK_ALIKES or _seen(character) != character
     return changed or _ACCENT.match(character) is not None
 
 
@@ -145,9 +131,6 @@ def _seen(character: str) -> str:
 def _latin(match: re.Match[str]) -> str:
     """Replace look-alikes in a word by Latin letters, if the result is a Latin word."""
     word = match.group()
-    if word.isascii() or not any(character in _LOOK_ALIKES for character in word):
-        return word
-    changed = "".join(_LOOK_ALIKES.get(character, character) for character in word)
-    mixed = _LATIN_LETTER.search(word) is not None
+    changed = word.translate(_LOOK_ALIKES)
     # A Greek or Russian word has letters without a Latin look-alike.
-    return changed if changed.isascii() or mixed else word
+    return changed if changed.isascii() or _LATIN_LETTER.search(word) else word

@@ -139,9 +139,8 @@ class WordIndex:
 def _places(text: str) -> dict[str, list[int]]:
     """Return the places of each content word."""
     found: dict[str, list[int]] = {}
-    for chunk in _CHUNK.finditer(text):
-        for key, start, _ in _keys(chunk[0]):
-            found.setdefault(key, []).append(chunk.start() + start)
+    for word in content_words(text):
+        found.setdefault(word.key, []).append(word.start)
     return found
 
 

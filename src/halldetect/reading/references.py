@@ -45,8 +45,6 @@ _MEANINGLESS_ALONE = re.compile(
     r"|^there,? (?:he|she|it|they)\b|(?<!is )(?<!was )(?<!were )\bthere(?:[.,;!]|$)",
     re.IGNORECASE,
 )
-# Such a sentence has one of these; the expression above is slow.
-_MAY_DEPEND = re.compile(r"did so|as well|too|the (?:former|latter)|there|^(?:but|and|so|n\w+) ")
 # Quotation marks: pronouns inside are those of the speaker. Not the "'" of "Ann 's", "'90s".
 _QUOTED = re.compile(
     r"[\"“”«»‘`]|''|(?:^|\s)'(?!(?:s|re|ve|ll|m|d|t|em|til|tis|twas)\b)(?=[^\W\d_])", re.IGNORECASE
@@ -111,7 +109,7 @@ def begins_with_pronoun(sentence: str) -> bool:
 def _reading(sentence: str, before: str) -> Reading | None:
     if len(sentence) > MAX_LENGTH or len(before) > MAX_LENGTH:
         return None
-    if _MAY_DEPEND.search(sentence.lower()) and _MEANINGLESS_ALONE.search(sentence):
+    if _MEANINGLESS_ALONE.search(sentence):
         return None if _QUOTED.search(sentence) else Reading(f"{before} {sentence}", False)
     match = _pronoun(sentence)
     if match is None or _QUOTED.search(sentence):

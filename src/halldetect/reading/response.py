@@ -14,17 +14,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from halldetect.reading.answers import abstains, answering
-from halldetect.reading.assertions import (
-    OF_SOURCE,
-    is_sentence,
-    names_topic,
-    no_assertion,
-)
-from halldetect.reading.citations import (
-    remove_citations,
-    remove_openers,
-    split_named_source,
-)
+from halldetect.reading.assertions import OF_SOURCE, is_sentence, names_topic, no_assertion
+from halldetect.reading.citations import remove_citations, remove_openers, split_named_source
 from halldetect.reading.document import Block, Citation, Document, Line, Span, TrackedText, Unit
 from halldetect.reading.languages import ENGLISH
 from halldetect.reading.lead_ins import (
@@ -122,7 +113,10 @@ class _Reader:
                 for cell in read_code(block, self._text):
                     self._add(*cell)
             elif block.kind == "row":
-                self._row(block)
+                for cell in read_row(block, english=self._english):
+                    self._add(*cell)
+                for line in block.lines if block.header else ():
+                    self._asides(line.aside)
             else:
                 self._paragraph(block)
         said_by_items = {
@@ -135,7 +129,7 @@ class _Reader:
             for number, unit in enumerate(self._units)
         )
 
-    # Headings, tables
+    # Headings
 
     def _title(self, line: Line) -> None:
         """Read a heading or a bold line."""
@@ -152,12 +146,6 @@ class _Reader:
         self._set_lead(0, LeadIn(content, None, title=True))
         self._asides(line.aside)
 
-    def _row(self, block: Block) -> None:
-        for cell in read_row(block, english=self._english):
-            self._add(*cell)
-        for line in block.lines if block.header else ():
-            self._asides(line.aside)
-
     # Paragraphs and list items
 
     def _paragraph(self, block: Block) -> None:
@@ -166,9 +154,7 @@ class _Reader:
             self._title(block.lines[0])
             return
         denial = self._lead(depth)
-        for at, line in enumerate(
-            block.lines if len(block.lines) == 1 else _unwrapped(block.lines)
-        ):
+        for at, line in enumerate(_unwrapped(block.lines)):
             self._line(line, block, first=at == 0)
             if depth == 0 and denial is not None and denial.denies and self._leads[0] is None:
                 self._leads[0] = denial  # it denies the whole paragraph
@@ -320,9 +306,7 @@ class _Reader:
         self._in_list = self._in_list and depth > 0
 
     def _resize(self, depth: int) -> None:
-        if len(self._leads) != depth + 1:
-            del self._leads[depth + 1 :]
-            self._leads += [None] * (depth + 1 - len(self._leads))
+        self._leads = [*self._leads, *[None] * (depth + 1)][: depth + 1]
 
     # Units
 
@@ -371,17 +355,14 @@ def _statements_of_mark_up(aside: TrackedText) -> Iterator[TrackedText]:
 
 
 def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines; join those broken only because of their length."""
-    pending: list[Line] = []
-    length = 0
-    for line in lines:
-        before = pending[-1].text.text.rstrip() if pending else ""
-        wrapped = length > _MIN_WRAPPED and not before.endswith((".", "!", "?", ":", ";"))
-        if not (wrapped and _CONTINUES.match(line.text.text) and pending[-1].struck == line.struck):
-            if pending:
-                yield joined(pending)
-            pending, length = [], 0
-        pending.append(line)
-        length += len(line.text.text)
-    if pending:
-        yield joined(pending)
+    """Return the lines; join those broken only because of their length."""
+    groups = [[lines[0]]]
+    for line, before in zip(lines[1:], lines, strict=False):
+        long = len(groups[-1]) > 1 or len(before.text.text) > _MIN_WRAPPED
+        ended = before.text.text.rstrip().endswith((".", "!", "?", ":", ";"))
+        continues = _CONTINUES.match(line.text.text) and before.struck == line.struck
+        if long and not ended and continues:
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    return map(joined, groups)

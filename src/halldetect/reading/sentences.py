@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from halldetect.reading.document import Document, Span, TrackedText
@@ -12,7 +13,6 @@ from halldetect.reading.normalise import normalised
 
 # Every character that ends a line for str.splitlines().
 LINE_ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
-LINE_END = re.compile(f"[{LINE_ENDS}]+")
 _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _LINE = re.compile(rf"\S(?:[^{LINE_ENDS}]*\S)?")
 # A line without these inside it, but for a list mark, is one sentence.
@@ -38,17 +38,12 @@ _SHORT_WORDS = frozenset(
 )
 # A full stop after a unit or "p.m." ends a sentence before a word that begins one, and a full stop
 # after a letter that labels a thing does: "at gate B. Helmets are free."
-_LABELLED = (
-    "gate room hall platform terminal zone block building section class group type plan option"
-)
-_STARTS = (
-    "The A An It Its He She They His Her Their This That These Those There In On At For But And If "
-    "No All Each We You When After Before"
-)
 _AFTER_UNIT = re.compile(
     r"(?:\b[ap]\.m\.|\d ?(?:m|km|cm|mm|kg|g|l|h|min|mi|ft|lb|oz|ha)\.)"
-    rf"(?=\s+(?:{_STARTS.replace(' ', '|')})\b)"
-    rf"|\b(?:{_LABELLED.replace(' ', '|')}) [A-Z]\.(?=\s+[A-Z][a-z])"
+    r"(?=\s+(?:The|A|An|Its?|He|She|They|His|Her|Their|This|That|These|Those|There|In|On|At|For|But"
+    r"|And|If|No|All|Each|We|You|When|After|Before)\b)"
+    r"|\b(?:gate|room|hall|platform|terminal|zone|block|building|section|class|group|type|plan"
+    r"|option) [A-Z]\.(?=\s+[A-Z][a-z])"
 )
 _STOP_BEFORE_SPACE = re.compile(r"\.\s")
 # The end of a sentence that needs no look at nupunkt or the rules above.
@@ -114,37 +109,25 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
     if _STOP_INSIDE.search(text, mark.end() if mark else line.start, line.end) is None:
         return [line]
     content = line.cut(text)
+    plain = [end.end() for end in _PLAIN_END.finditer(content) if end[1] not in _SHORTENED]
     ends: set[int] = set()
-    start, ascii_only = 0, content.isascii()
-    for plain in _PLAIN_END.finditer(content):
-        if plain[1] not in _SHORTENED:
-            ends |= _ends_in(content, start, plain.end(), ascii_only)
-            start = plain.end() + 1
-    ends |= _ends_in(content, start, len(content), ascii_only)
-    pieces: list[Span] = []
+    for start, stop in pairwise([0, *plain, len(content)]):
+        ends |= {start + end for end in _ends(content[start:stop], content.isascii())}
     if len(ends) == 1:
         return [line]
-    numbered = _FOOTNOTES.match(content) is not None
-    start = 0
-    for end in sorted(ends):
-        if pieces and not numbered:
-            footnotes = _FOOTNOTES.match(content, pieces[-1].end, end)
-            if footnotes is not None:
-                pieces[-1] = Span(pieces[-1].start, footnotes.end())
-                start = footnotes.end()
-        piece = trimmed(content, start, end)
-        start = end
-        if piece is not None:
-            pieces.append(piece)
+    if _FOOTNOTES.match(content) is None:
+        notes = {end: _FOOTNOTES.match(content, end) for end in ends}
+        ends = {end if note is None else note.end() for end, note in notes.items()}
+    places = pairwise([0, *sorted(ends)])
+    pieces = [piece for place in places if (piece := trimmed(content, *place)) is not None]
     return [Span(line.start + a.start, line.start + a.end) for a in _joined(content, pieces)]
 
 
-def _ends_in(content: str, start: int, stop: int, ascii_only: bool) -> set[int]:
+def _ends(part: str, ascii_only: bool) -> set[int]:
     """Return the ends of the sentences in a part of a line that begins and ends with a sentence."""
-    if _STOP_INSIDE.search(content, start, stop) is None:
-        return {stop}
-    part = content[start:stop]
-    ends = set(_ends(part)) if _MAY_END.search(part) else set()
+    if _STOP_INSIDE.search(part) is None:
+        return {len(part)}
+    ends = set(_known_ends(part)) if _MAY_END.search(part) else set()
     if _STOP_BEFORE_SPACE.search(part):
         ends |= {match.end() for match in _AFTER_UNIT.finditer(part)}
     ends |= {match.end() for match in _FULL_STOP.finditer(part) if _ends_sentence(*match.groups())}
@@ -157,10 +140,10 @@ def _ends_in(content: str, start: int, stop: int, ascii_only: bool) -> set[int]:
             if match.end() - last >= _MIN_THAI:
                 last = match.end()
                 ends.add(last)
-    return {start + end for end in ends} | {stop}
+    return ends | {len(part)}
 
 
-def _ends(content: str) -> Iterator[int]:
+def _known_ends(content: str) -> Iterator[int]:
     """Yield the ends of the sentences of a line, according to nupunkt.
 
     Long lines are read in windows, and long runs without a space are changed, because nupunkt can

@@ -1,8 +1,7 @@
 """Read a source into sentences, table rows with headers, and turns with speakers.
 
 A verifier reads running text. A table row is read with its header, and the second sentence of a
-turn with its speaker. `structured` reads JSON, logs and signatures. All spans refer to the raw
-text.
+turn with its speaker. `structured` reads records. All spans refer to the raw text.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import compress, groupby
 from string import ascii_lowercase, ascii_uppercase
 
@@ -74,26 +72,26 @@ def _read(text: str) -> Document:
     speakers = _speakers(text)
     records = None if speakers else read_records(text, evidence=True)
     if records is not None:
-        places, said = zip(*records, strict=True)
-        return Document(text, tuple(places), readings=tuple(said) if any(said) else ())
+        return _document(text, records)
     areas = list(_tables(text))
     if not areas and not speakers and is_plain(text):
         return Document(text, sentences(text))
-    spans: list[Span] = []
-    readings: list[str | None] = []
+    found: list[Statement] = []
     at = 0
     for area, rows in [*areas, (Span(len(text), len(text)), [])]:
         if area.start < at:
             continue
         for span in sentences(text[at : area.start]):
             place = Span(at + span.start, at + span.end)
-            spans.append(place)
-            readings.append(_reading(text, place, speakers))
-        for place, reading in rows:
-            spans.append(place)
-            readings.append(reading)
+            found.append((place, _reading(text, place, speakers)))
+        found += rows
         at = area.end
-    return Document(text, tuple(spans), readings=tuple(readings) if any(readings) else ())
+    return _document(text, found)
+
+
+def _document(text: str, found: Sequence[Statement]) -> Document:
+    places, said = zip(*found, strict=True) if found else ((), ())
+    return Document(text, places, readings=said if any(said) else ())
 
 
 def _hidden(text: str, lowered: str) -> Iterator[Span]:
@@ -136,7 +134,7 @@ def _without(document: Document, hidden: Sequence[Span]) -> Document:
     seen = bytearray(b"\1") * len(document.text)
     for part in hidden:
         seen[part.start : part.end] = bytes(len(part))
-    kept: list[tuple[Span, str]] = []
+    kept: list[Statement] = []
     readings = document.readings or (None,) * len(document.sentences)
     for span, reading in zip(document.sentences, readings, strict=True):
         raw = span.cut(document.text)
@@ -145,8 +143,7 @@ def _without(document: Document, hidden: Sequence[Span]) -> Document:
             shown = (reading or raw) if any(seen[span.start : span.end]) else ""
         if any(map(str.isalnum, shown)):
             kept.append((span, " ".join(shown.split())))
-    sentences_, said = zip(*kept, strict=True) if kept else ((), ())
-    return replace(document, sentences=sentences_, readings=said)
+    return _document(document.text, kept)
 
 
 def _reading(text: str, sentence: Span, speakers: dict[int, tuple[int, str]]) -> str | None:

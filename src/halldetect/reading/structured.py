@@ -108,7 +108,7 @@ def _read_json(text: str, evidence: bool) -> list[Statement] | None:
             end = cast(re.Match[str], _SPACE.match(text, end)).end()
         for place in places:
             reader = _JsonReader(text, place, found, evidence)
-            reader.read(reader.next(), "", place.start, None if len(places) == 1 else "")
+            reader.read(next(reader.tokens), "", place.start, None if len(places) == 1 else "")
     except (ValueError, RecursionError):
         return None
     return [statement for item in found for statement in item.statements()] or None
@@ -120,12 +120,8 @@ class _JsonReader:
     def __init__(self, text: str, place: Span, found: list[_Field], evidence: bool) -> None:
         self._text = text
         self._evidence = evidence
-        self._tokens = _TOKEN.finditer(text, place.start, place.end)
+        self.tokens = _TOKEN.finditer(text, place.start, place.end)
         self._found = found
-
-    def next(self) -> re.Match[str]:
-        """Return the next token."""
-        return next(self._tokens)
 
     def read(
         self, token: re.Match[str], path: str, start: int, list_path: str | None, depth: int = 0
@@ -142,10 +138,10 @@ class _JsonReader:
             return
         array, first, flat = token[0] == "[", len(self._found), True
         names: list[str] = []
-        while (token := self.next())[0] not in "}]":
+        while (token := next(self.tokens))[0] not in "}]":
             begin, name = token.start(), ""
             if not array:
-                name, token = _spaced(_decoded(self._text, token).text), self.next()
+                name, token = _spaced(_decoded(self._text, token).text), next(self.tokens)
             names.append(name)
             flat = flat and token[0] not in "{["
             below = f"{path} {len(names)}".strip() if array else _joined(path, name)
@@ -171,17 +167,11 @@ def _decoded(text: str, token: re.Match[str]) -> TrackedText:
     start, end = token.span()
     if not token[0].startswith('"'):
         return TrackedText.of(text, start, end)
-    if "\\" not in token[0]:
-        return TrackedText.of(text, start + 1, end - 1)
-    parts, at = [], start + 1
-    for escape in _ESCAPE.finditer(text, at, end - 1):
-        character = _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", json.loads(f'"{escape[0]}"'))
-        parts += [
-            TrackedText.of(text, at, escape.start()),
-            TrackedText(character, (escape.start(),) * len(character)),
-        ]
-        at = escape.end()
-    return TrackedText.joined([*parts, TrackedText.of(text, at, end - 1)])
+    string = TrackedText.of(text, start + 1, end - 1)
+    return string.edited(
+        (*escape.span(), _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", json.loads(f'"{escape[0]}"')))
+        for escape in _ESCAPE.finditer(string.text)
+    )
 
 
 # CSV, YAML, names and values

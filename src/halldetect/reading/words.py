@@ -10,8 +10,6 @@ from functools import cache, lru_cache, wraps
 from typing import NamedTuple, TypeVar
 
 Found = TypeVar("Found")
-# Words that are kept, and the longest of them.
-_MAX_WORDS, _LONGEST_WORD = 1 << 15, 40
 
 # Vowel signs of Arabic, Indic and Thai letters, which are not letters themselves.
 MARKS = (
@@ -61,7 +59,7 @@ FUNCTION_WORDS = ARTICLES | COORDINATORS | RELATIVES | SUBJECTS | _BE | _HAVE_DO
 
 NEGATIONS = frozenset(
     "not no never none nobody nothing nowhere neither nor without hardly barely scarcely rarely "
-    "seldom few little lack lacks lacked lacking non nicht kein keine keinen nie ohne pas jamais "
+    "seldom few little lack lacks lacked lacking nicht kein keine keinen nie ohne pas jamais "
     "ne non sans aucun aucune nunca jamás sin ningún ninguna não nem nunca mai nessun senza".split()
 )
 # Words that change the meaning of others: quantity, condition, hearsay, plan, failure, fiction.
@@ -87,24 +85,22 @@ _SCOPE = frozenset(
 )
 _ENDINGS = ("s", "es", "d", "ed", "ing", "led", "ned", "ted", "ped", "ning", "ping", "ting")
 _FINITE = frozenset(
-    "became began brought built bought came chose died drew drove earned fell felt fought found "
-    "fled flew founded gave got grew held hit hurt kept killed knew laid led left lost made "
-    "married meant met moved ran rose sang sat saw sent shot sold spent spoke stood struck taught "
-    "took threw understood went won wore "
-    "becomes begins belongs brings builds buys comes consists contains continues dies gets gives "
-    "goes grows includes involves joins keeps kills knows lives loses makes occurs opens owns "
-    "produces provides receives remains sells serves sits sees speaks takes wins".split()
+    "became began brought built bought came chose died drew drove fell felt fought found fled flew "
+    "gave got grew held hit hurt kept knew laid led left lost made meant met ran rose sang sat saw "
+    "sent shot sold spent spoke stood struck taught took threw understood went won wore becomes "
+    "begins belongs brings builds buys comes consists contains continues dies gets gives goes "
+    "grows includes involves joins keeps kills knows lives loses makes occurs opens owns produces "
+    "provides receives remains sells serves sits sees speaks takes wins".split()
 )
 # Past forms without "-ed"; together with the above, nearly all of them.
 _IRREGULAR = frozenset(
     "arose ate awoke beat beheld bent bet bid bit bled blew bore bound bred broke burnt burst cast "
-    "caught clung cost crept cut dealt did drank dreamt drove dug dwelt fed flung forbade forgave "
-    "forgot forsook froze ground hid hung knelt lay leapt learnt lent let lit mistook mowed "
-    "overcame overtook overthrew paid put quit read rode rang rebuilt resold sank sawed sewed "
-    "shook shone showed shrank shut slain slew slept slid slit smelt sought sped spilt spat split "
-    "spoilt sprang spread stank stole strode stuck stung strove swam swept swore swung thrust told "
-    "tore trod undertook underwent upheld upset wed wept withdrew withstood woke wound wove wrote "
-    "wrung said thought".split()
+    "caught clung cost crept cut dealt drank dreamt dug dwelt fed flung forbade forgave forgot "
+    "forsook froze ground hid hung knelt lay leapt learnt lent let lit mistook overcame overtook "
+    "overthrew paid put quit read rode rang rebuilt resold sank shook shone shrank shut slain slew "
+    "slept slid slit smelt sought sped spilt spat split spoilt sprang spread stank stole strode "
+    "stuck stung strove swam swept swore swung thrust told tore trod undertook underwent upheld "
+    "upset wed wept withdrew withstood woke wound wove wrote wrung said thought".split()
 )
 # Stems: "-s", "-es" and "-ies" may follow.
 _LOOSE_VERBS = frozenset(
@@ -160,25 +156,8 @@ def remembered(
     return decorate
 
 
-class _Kept(dict[str, Found]):
-    """What a function found in words; a dictionary is several times as fast as `lru_cache`."""
-
-    def __init__(self, function: Callable[[str], Found]) -> None:
-        super().__init__()
-        self._function = function
-
-    def __missing__(self, word: str) -> Found:
-        found = self._function(word)
-        if len(word) <= _LONGEST_WORD:
-            if len(self) >= _MAX_WORDS:
-                self.clear()
-            self[word] = found
-        return found
-
-
-def remembered_words(function: Callable[[str], Found]) -> Callable[[str], Found]:
-    """Decorate a function of a word, or of a part of a text between spaces: keep what it found."""
-    return _Kept(function).__getitem__
+# Decorates a function of a word, or of a part of a text between spaces.
+remembered_words = remembered(1 << 15, longest=40)
 
 
 class Word(NamedTuple):
