@@ -172,6 +172,13 @@ def test_question_of_the_user_is_not_a_statement() -> None:
     claim = only(report)
     assert (claim.status, claim.reason) == (Status.UNSUPPORTED, "nothing before this turn says so")
     assert report.verdict is Verdict.HALLUCINATED
+    assert only(last(user("Weather in Oslo?"), said("The weather in Oslo is cold."))).failing
+
+
+def test_words_of_user_and_tool_together_are_not_said_by_the_user() -> None:
+    given = [user("Anna moved to Graz."), called("look_up"), result("look_up", "Bob likes tea.")]
+    claim = only(last(*given, said("Anna moved to Graz and Bob likes tea.")))
+    assert (claim.status, claim.reason) == (Status.SUPPORTED, None)
 
 
 @pytest.mark.parametrize(
@@ -240,6 +247,16 @@ SEND = [
 ]
 FAILED = [*SEND[:2], result("send_email", {"status": "failed"})]
 TESTS = [user("Check it."), called("Bash", command="pytest -q")]
+# Two calls of one tool, of which the second fails.
+TWO = [
+    user("Cancel orders 1001 and 1002. Tell bo@example.org and al@example.org."),
+    called("cancel_order", order="1001"),
+    result("cancel_order", {"status": "cancelled"}),
+    called("cancel_order", order="1002"),
+    result("cancel_order", {"error": "already shipped"}),
+    called("notify", to="bo@example.org"),
+    result("notify", "ok"),
+]
 
 
 @pytest.mark.parametrize(
@@ -258,6 +275,12 @@ TESTS = [user("Check it."), called("Bash", command="pytest -q")]
         ([*TESTS, result("Bash", "5 passed")], "All tests pass.", "supported", "tool Bash"),
         ([*TESTS, result("Bash", "1 failed")], "All tests pass.", "contradicted", "an error"),
         (SEND, "All tests pass.", "unsupported", "no tool result shows"),
+        ([*SEND[:2], result("send_email", {"error": None})], "Done.", "supported", "send_email"),
+        (TWO, "I have cancelled order 1001.", "supported", "tool cancel_order shows"),
+        (TWO, "I have cancelled order 1002.", "contradicted", "reported an error"),
+        (TWO, "I have cancelled both orders.", "contradicted", "reported an error"),
+        (TWO, "I have notified bo@example.org.", "supported", "tool notify shows"),
+        (TWO, "I have notified al@example.org.", "unsupported", "does not show all"),
     ],
 )
 def test_action_of_the_agent(messages: list[Message], claim: str, status: str, reason: str) -> None:
@@ -343,6 +366,27 @@ def test_call_of_the_older_form_of_openai() -> None:
     assert "invented" in str(only(last(*asked)).reason)
     answer = {"role": "function", "name": "cancel_order", "content": '{"state": "cancelled"}'}
     assert last(*asked, answer, said("I have cancelled the order.")).ok
+
+
+@pytest.mark.parametrize("name", ["name", "tool_name"])
+def test_results_without_an_id_belong_to_the_calls_in_their_order(name: str) -> None:
+    calls = [
+        {"function": {"name": "weather", "arguments": {"city": city}}} for city in ("Oslo", "Rome")
+    ]
+    asked = [user("How warm is it?"), {"role": "assistant", "tool_calls": calls}]
+    results = [{"role": "tool", name: "weather", "content": text} for text in ("3 C", "28 C")]
+    named = [user("Oslo and Rome.")]  # else the cities are no part of the sources
+    texts = tool_results([*named, *asked, *results, *asked, *results])
+    assert texts == ["city: Oslo\n\n3 C", "city: Rome\n\n28 C"] * 2
+
+
+def test_custom_tool_of_openai() -> None:
+    call = {"id": "c1", "type": "custom", "custom": {"name": "run", "input": "print(77102)"}}
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "77102"}
+    report = last(
+        user("Run it."), {"role": "assistant", "tool_calls": [call]}, answer, said("I ran it.")
+    )
+    assert (only(report).status, report.document_names[1]) == (Status.SUPPORTED, "tool run #1")
 
 
 def test_documents_and_search_results_of_anthropic() -> None:
@@ -686,6 +730,20 @@ def test_hook_lets_a_right_answer_pass(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert hook(monkeypatch, event("claude_code", transcript_path=str(path))) == 0
     path.write_text(json.dumps(user("Hello.")))
     assert hook(monkeypatch, event("claude_code", transcript_path=str(path))) == 0
+
+
+def test_hook_says_what_it_could_not_check(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "transcript.jsonl"
+    path.write_text(
+        "\n".join(map(json.dumps, [*TESTS, result("Bash", "5 passed"), said("5 passed.")]))
+    )
+    assert (
+        hook(monkeypatch, event("claude_code", transcript_path=str(path)), "--max-response", "5")
+        == 0
+    )
+    assert "the answer could not be checked" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -130,14 +130,13 @@ class _Before:
     def __init__(self, documents: Source | None) -> None:
         first = clean_pair(Pair([] if documents is None else documents, ""))
         self.texts = [*first.documents]
-        self.names = [*first.document_names] or [
-            f"document {at + 1}" for at in range(len(self.texts))
-        ]
+        numbers = range(1, len(self.texts) + 1)
+        self.names = [*first.document_names] or [f"document {at}" for at in numbers]
         # Documents without a name are numbered; those of a message continue the count.
         self.counts = Counter({"document ": 0 if first.document_names else len(self.texts)})
         self.index = -1  # of the message that is read
         self.places = [self.index for _ in self.texts]
-        self.calls: dict[str, Call] = {}
+        self.calls: dict[str, list[Call]] = {}  # by id, or else by tool in their order
         self.answered: list[rules.AnsweredCall] = []
         self.given: list[int] = []
         self.corrections: list[tuple[int, str, str]] = []
@@ -155,7 +154,9 @@ class _Before:
     def take(self, message: Message) -> None:
         """Add the sources in a message; the text of the assistant is not one."""
         self.index, self.unread = message.index, self.unread + message.unread
-        self.calls = self.calls | {call.id: call for call in message.calls}
+        self.calls = self.calls | {call.id: [] for call in message.calls}
+        for call in message.calls:
+            self.calls[call.id].append(call)
         for document in message.documents:
             self.add("document ", document)
         for result in message.results:
@@ -168,7 +169,8 @@ class _Before:
 
     def add_result(self, id: str, result: str, failed: bool) -> None:
         """Add the result of a tool call, with the arguments of the call before it."""
-        call = self.calls.get(id) or Call(id, id)
+        call, *later = self.calls.get(id) or [Call(id, id)]
+        self.calls = self.calls | {id: later or [call]}
         kept = {
             name: value
             for name, value in call.values
@@ -313,7 +315,7 @@ def _as_given(document: Document, corrections: Sequence[Sequence[str]]) -> Docum
     kept = {}
     for span in document.sentences:
         text = span.cut(document.text)
-        if no_assertion(text) is None:
+        if no_assertion(text) is None and rules.statement_in(text)[1] != "a question":
             for old, new in corrections:
                 text = new.join(re.split(rf"(?<!\w){re.escape(old)}(?!\w)", text))
             kept[span] = rules.readdressed(text)
@@ -355,10 +357,10 @@ def _settled(before: _Before, report: Report, claim: ClaimReport) -> ClaimReport
     ):
         finding = Status.UNSUPPORTED, "nothing before this turn says so", None
     # The user's words do not show what the agent did.
-    given = claim.proof is not None and claim.proof.document in before.given
-    settled = not given and claim.status in (Status.SUPPORTED, Status.CONTRADICTED)
+    is_given = [place.document in before.given for place in claim.passages]
+    settled = not any(is_given[:1]) and claim.status in (Status.SUPPORTED, Status.CONTRADICTED)
     if finding is None or (settled and finding[0] is not Status.CONTRADICTED):
-        said_so = given and claim.status is Status.SUPPORTED
+        said_so = is_given and all(is_given) and claim.status is Status.SUPPORTED
         return replace(claim, reason="the user said so") if said_so else claim
     status, reason, document = finding
     text = "" if document is None else report.documents[document]

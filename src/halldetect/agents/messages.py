@@ -73,7 +73,8 @@ def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str,
     """Yield the content, results and tool calls as parts of Anthropic, each with its place."""
     content: Any = raw.get("content")
     if role == "tool":
-        id, failed = raw.get("tool_call_id") or raw.get("name"), raw.get("status") == "error"
+        failed = raw.get("status") == "error"
+        id = raw.get("tool_call_id") or raw.get("name") or raw.get("tool_name")
         yield place, {**raw, "type": "tool_result", "tool_use_id": id, "is_error": failed}
     elif content is not None or role != "assistant":
         parts = [content] if isinstance(content, str) else content
@@ -83,9 +84,9 @@ def _parts(raw: Mapping[str, Any], role: str, place: str) -> Iterator[tuple[str,
     _require(calls, list, f"{place}.tool_calls", "a list")
     for at, call in enumerate(calls):
         where = f"{place}.tool_calls[{at}]"
-        used = call.get("function", call) if isinstance(call, Mapping) else call
+        used = call.get("function", call.get("custom", call)) if isinstance(call, Mapping) else call
         _require(used, Mapping, where, "an object")
-        arguments = used.get("arguments", used.get("args"))
+        arguments = used.get("arguments", used.get("args", used.get("input")))
         yield where, {**used, "type": "tool_use", "id": call.get("id"), "input": arguments}
 
 
@@ -118,9 +119,8 @@ def _document(part: Mapping[str, Any]) -> str:
     held = source if isinstance(source, Mapping) else part
     content = held.get("data") if held.get("type") == "text" else held.get("content")
     if isinstance(content, list):
-        content = "\n".join(
-            str(item.get("text", "")) for item in content if isinstance(item, Mapping)
-        )
+        parts = (item for item in content if isinstance(item, Mapping))
+        content = "\n".join(str(part.get("text", "")) for part in parts)
     return content if isinstance(content, str) else ""
 
 

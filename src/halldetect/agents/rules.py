@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 from halldetect.facts.quantities import read_quantities
@@ -137,6 +137,7 @@ class AnsweredCall:
     failed: bool
 
 
+Calls = Sequence[AnsweredCall]
 Finding = tuple[Status, str, int | None]  # state, reason, the document that shows it
 
 # Verbs, then other stems than theirs that show one of them in a call or its result.
@@ -174,7 +175,7 @@ _PASSES = re.compile(
 )
 _NEGATION = re.compile(r"\b(?:not|never|no|failed|could|cannot)\b", re.IGNORECASE)
 _FAILED = re.compile(
-    r'"(?:errors?|exception)"\s*:\s*(?!null|""|\[\]|false|0\b|\{\})|"(?:success|ok)"\s*:\s*false'
+    r'"(?:errors?|exception)"\s*:(?!\s*(?:null|""|\[\]|false|0\b|\{\}))|"(?:success|ok)"\s*:\s*false'
     r'|"(?:status|state|result)"\s*:\s*"(?:fail|error|reject|den|declin|not.found|invalid|abort)'
     r"|^\s*(?:error|traceback|fatal|exception)\b|\bexit (?:code|status):? [1-9]"
     r"|\b[1-9]\d* (?:failed|errors?)\b|^FAILED\b|\bcommand not found\b",
@@ -188,12 +189,11 @@ def reports_failure(result: str) -> bool:
     return _FAILED.search(result) is not None
 
 
+_RECENT = 50  # calls among which the one with the facts of a claim is looked for
 _PENDING = re.compile(r"\b(?:pending|queued|waiting|in progress|partial)", re.IGNORECASE)
 
 
-def find_action(
-    claim: str, calls: Sequence[AnsweredCall], said: str, since: int = 0
-) -> Finding | None:
+def find_action(claim: str, calls: Calls, said: str, since: int = 0) -> Finding | None:
     """Compare a statement about the agent's own actions with the results of its tools.
 
     Returns None if the statement is about something else. A passive that is in the words that the
@@ -213,31 +213,31 @@ def find_action(
         passive = (match["verb"] for match in _PASSIVE.finditer(claim))
         verbs += [verb for verb in passive if not re.search(rf"\b{verb}\b", said)]
         further = [match["verb"] for match in _FURTHER.finditer(claim)] if verbs else []
-        found = [_last_call(calls, _STEMS[verb]) for verb in verbs + further]
+        found = [_last_call(calls, _STEMS[verb], claim) for verb in verbs + further]
     if not found:
         return None
     last = [call for call in found if call is not None]
     if len(last) < len(found):
         return Status.UNSUPPORTED, "no tool result shows this action", None
-    for call in last:
-        if call.failed:
-            return Status.CONTRADICTED, f"tool {call.tool} reported an error", call.document
+    if failed := next((call for call in last if call.failed), None):
+        return Status.CONTRADICTED, f"tool {failed.tool} reported an error", failed.document
     text = "\n".join(call.text for call in last)
     if _PENDING.search(text) or not _has_facts(claim, text):
         return Status.UNSUPPORTED, "the tool result does not show all of this", None
     return Status.SUPPORTED, f"the result of tool {last[0].tool} shows it", last[0].document
 
 
-def _last_call(calls: Sequence[AnsweredCall], stems: Sequence[str]) -> AnsweredCall | None:
+def _last_call(calls: Calls, stems: Sequence[str], claim: str = "") -> AnsweredCall | None:
+    """Return the last call with one of the stems, if possible one with the facts of the claim."""
     pattern = re.compile(rf"(?:\b|_|(?<=[a-z])(?=[A-Z]))(?:{'|'.join(stems)})", re.IGNORECASE)
-    return next((call for call in reversed(calls) if pattern.search(call.text)), None)
+    found = [*islice((call for call in reversed(calls) if pattern.search(call.text)), _RECENT)]
+    return next((call for call in found if _has_facts(claim, call.text)), next(iter(found), None))
 
 
 def _has_facts(claim: str, text: str) -> bool:
-    return all(
-        _amount(fact) in _amounts(text) or find_spelled(fact.text, [text])
-        for fact in find_facts(claim)
-    )
+    spelled = [fact.text for fact in find_facts(claim) if _amount(fact) not in _amounts(text)]
+    spelled += [address.rstrip(".,;:!?)") for address in re.findall(_ADDRESS, claim)]
+    return all(find_spelled(item, [text]) for item in spelled)
 
 
 # Corrections by the user

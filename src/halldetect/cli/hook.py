@@ -70,6 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
         limit.cancel()
     wrong = [turn.report for turn in turns if turn.report.verdict is Verdict.HALLUCINATED]
     if not wrong:
+        for turn in turns:
+            if turn.report.verdict is Verdict.UNCHECKABLE:
+                fail(f"the answer could not be checked: {turn.report.reason}", 0)
         return 0
     why = "these statements are not backed by tool results. Correct them, or do what is missing:"
     fail(why, BLOCK)
