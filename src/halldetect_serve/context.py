@@ -16,13 +16,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError, ServiceError
 from halldetect.inputs import Pair
+from halldetect.verification.presets import DEFAULT
 from halldetect_serve.access import ANONYMOUS, AccessToken, RateLimiter, TokenTable
 from halldetect_serve.database import Database
 from halldetect_serve.error_responses import ClientGone, error_object, service_error
 from halldetect_serve.proxy.upstream import UpstreamClient
 from halldetect_serve.report_store import ReportStore
 from halldetect_serve.schemas import CheckOptions
-from halldetect_serve.settings import EMBEDDED, CheckSettings, ServiceSettings
+from halldetect_serve.settings import CheckSettings, ServiceSettings
 from halldetect_serve.worker.process import FinishedReport, Job
 from halldetect_serve.worker.scheduler import PendingJob, Scheduler
 
@@ -168,7 +169,7 @@ def resolve_options(settings: CheckSettings, options: CheckOptions) -> Configura
     if options.verifier is not None:
         if options.verifier not in settings.verifiers:
             raise service_error("unknown_model", "verifier: not a name of GET /v1/models")
-        changes["verifier"] = None if options.verifier == EMBEDDED else options.verifier
+        changes["verifier"] = None if options.verifier == DEFAULT else options.verifier
     if options.threshold is not None:
         changes["threshold"] = options.threshold
     try:

@@ -12,6 +12,7 @@ from halldetect.report import Report, Status, Verdict
 
 Text = Annotated[str, Field(max_length=10_000_000)]
 ReportId = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")]
+_NO_NUL = r"^[^\x00]*$"  # databases end a text there: a search for it would find everything
 _CURSOR = r"^[0-9]{1,12}(\.[0-9]{1,9})?~[A-Za-z0-9_-]{1,64}$"
 
 
@@ -136,7 +137,7 @@ class Decision(_Request):
 class ReviewRequest(_Request):
     """The review of a report; it replaces the previous one."""
 
-    note: Annotated[str, Field(max_length=20_000)] = ""
+    note: Annotated[str, Field(max_length=20_000, pattern=_NO_NUL)] = ""
     decisions: Annotated[list[Decision], Field(max_length=10_000)] = []
 
 
@@ -153,7 +154,7 @@ class ReportQuery(BaseModel, extra="forbid"):
     verdict: Verdict | None = None
     state: Status | None = Field(default=None, description="With a claim in this state.")
     search: str | None = Field(
-        default=None, max_length=500, description="In response, question or note."
+        default=None, max_length=500, pattern=_NO_NUL, description="In response, question or note."
     )
     since: date | None = Field(default=None, description="First day, in UTC.")
     until: date | None = Field(default=None, description="Last day, in UTC.")

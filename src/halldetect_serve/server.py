@@ -29,7 +29,7 @@ from halldetect_serve.error_responses import STATUS_BY_CODE, error_response, ser
 from halldetect_serve.middleware import RequestMiddleware
 from halldetect_serve.report_store import ReportStore
 from halldetect_serve.routes import MAX_KEYS, checks, history, status
-from halldetect_serve.schemas import Problem
+from halldetect_serve.schemas import NamedDocument, Problem
 from halldetect_serve.settings import ServiceSettings
 from halldetect_serve.worker.process import DetectorPoolFactory, ModelDetectorPool
 from halldetect_serve.worker.scheduler import Scheduler
@@ -42,6 +42,8 @@ _NOT_JSON = (
     f"the body is not JSON, or has a key twice, more than {MAX_KEYS:,} keys, or a number that is "
     "not finite"
 )
+# Names of pydantic for the forms that a value may have.
+_FORMS = ("constrained-", "literal[", "list[", NamedDocument.__name__)
 _HTTP_ERRORS = {
     400: ("invalid_json", _NOT_JSON),
     404: ("not_found", "nothing is at this address"),
@@ -179,15 +181,15 @@ async def _prune(reports: ReportStore) -> None:
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
     """Name a field that does not match and why, a misspelt one first; never quote the request."""
     assert isinstance(error, RequestValidationError)
-    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-    field = ".".join(str(part) for part in first["loc"] if part != "body")[:100]
-    field = field.encode("ascii", "replace").decode()
+    # Of several forms of a value, the one that it comes closest to has the longest place.
+    first = min(error.errors(), key=lambda it: (it["type"] != "extra_forbidden", -len(it["loc"])))
+    place = ".".join(part for part in map(str, first["loc"]) if not part.startswith(_FORMS))
+    field = place.removeprefix("body").removeprefix(".")[:100].encode("ascii", "replace").decode()
     why = "unknown name" if first["type"] == "extra_forbidden" else first["msg"]
-    reason = f"{field}: {why}" if field else "the body must be a JSON object"
-    problem = service_error("invalid_request", reason)
-    if first["type"] == "json_invalid":
-        problem = service_error("invalid_json", "the body is not JSON")
-    return error_response(problem, request_id(request))
+    why = f"{field}: {why}" if field else "the body must be a JSON object, sent as application/json"
+    is_json = first["type"] != "json_invalid"
+    problem = ("invalid_request", why) if is_json else ("invalid_json", "the body is not JSON")
+    return error_response(service_error(*problem), request_id(request))
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:

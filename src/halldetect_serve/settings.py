@@ -10,10 +10,9 @@ from urllib.parse import urlsplit
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError
 from halldetect.models.store import require_network
+from halldetect.verification.presets import DEFAULT
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 
-# The request name of the packaged verifier (None in `Configuration`).
-EMBEDDED = "embedded"
 ACTIONS = ("annotate", "block", "repair")
 UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
 
@@ -28,7 +27,7 @@ class CheckSettings:
     @property
     def verifiers(self) -> tuple[str, ...]:
         """The names of the verifiers on offer, the default first."""
-        default = self.configuration.verifier or EMBEDDED
+        default = self.configuration.verifier or DEFAULT
         return tuple(dict.fromkeys((default, *self.more_verifiers)))
 
 

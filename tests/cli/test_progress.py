@@ -97,6 +97,16 @@ def test_a_task_that_continues_an_earlier_run(
     assert capsys.readouterr().err == ("halldetect: 60 rows, 15 hallucinated, about 50 s left\n")
 
 
+def test_time_before_a_task_advances_does_not_count(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ProgressDisplay(quiet=False) as display:
+        for seconds, done in ((0, 0), (4, 0), (4, 5)):
+            clock.now += seconds
+            display.phase("verify", done, 10)
+    assert capsys.readouterr().err == "halldetect: judging claims: 50%, about 4 s left\n"
+
+
 def test_end_of_a_task_at_once(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressDisplay(quiet=False) as display:
         display.update("qags, rouge", "1/2 rows", 0.5)

@@ -58,7 +58,7 @@ def test_client(service: Reachable) -> None:
         assert [item.text for item in checked.report.missing] == [toll]
         (asked,) = client.check_many([asks], choices=more)
         assert asked.report.missing == checked.report.missing
-        assert client.models()["defaults"]["verifier"] == "embedded"
+        assert client.models()["defaults"]["verifier"] == "base"
 
 
 def test_refusals_of_a_stream(

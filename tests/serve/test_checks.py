@@ -18,7 +18,6 @@ from halldetect.render import json_schema
 from halldetect_serve.context import resolve_options
 from halldetect_serve.schemas import CheckOptions
 from halldetect_serve.settings import (
-    EMBEDDED,
     CheckSettings,
     Limits,
     ServiceSettings,
@@ -161,12 +160,14 @@ def test_verdicts_come_early(client: httpx.Client) -> None:
         (b"\xff\xfe", "invalid_json", "JSON"),
         (b"[" * 50_000, "invalid_json", "JSON"),
         (b"[]", "invalid_request", "the body must be a JSON object"),
+        (b'{"source": [{"id": "a"}], "response": "x"}', "invalid_request", "source.0.text: Field"),
+        (b'{"source": "x", "response": "y", "body": 1}', "invalid_request", "body: unknown name"),
         (b"{}", "invalid_request", "source"),
         (b'{"source": 1, "response": "x"}', "invalid_request", "source"),
         (b'{"source": "x", "response": "y", "extra": 1}', "invalid_request", "extra: unknown name"),
         (b'{"source": "x", "responze": "y"}', "invalid_request", "responze: unknown name"),
         (b'{"source": "x", "response": "y", "threshold": NaN}', "invalid_json", "not finite"),
-        (b'{"source": "x", "response": "y", "threshold": 2}', "invalid_request", "threshold"),
+        (b'{"source": "x", "response": "y", "threshold": 2}', "invalid_request", "threshold: "),
         (b'{"source": "x", "response": "y", "timeout_seconds": 0}', "invalid_request", "timeout"),
         (b'{"source": "x", "response": "y", "missing": true}', "invalid_request", "a question"),
         (b'{"source": "x", "response": "y", "words": 1}', "invalid_request", "words"),
@@ -183,6 +184,11 @@ def test_bad_requests(client: httpx.Client, body: bytes, code: str, word: str) -
         assert word in message
         assert "\n" not in message
         assert len(message) < 300
+
+
+def test_body_without_its_content_type(client: httpx.Client) -> None:
+    answer = client.post("/v1/check", content=json.dumps(ASKED))
+    assert "sent as application/json" in refused(answer, "invalid_request")
 
 
 def test_odd_characters(client: httpx.Client) -> None:
@@ -209,7 +215,7 @@ def test_named_threshold(client: httpx.Client) -> None:
 
 
 SETTINGS = CheckSettings(
-    Configuration(verifier="some-model", threshold=0.3, seed=7), more_verifiers=(EMBEDDED,)
+    Configuration(verifier="some-model", threshold=0.3, seed=7), more_verifiers=("base",)
 )
 
 
@@ -220,7 +226,7 @@ def resolve(**chosen: Any) -> Configuration:
 def test_request_overrides_service() -> None:
     assert resolve() == resolve(verifier="some-model") == SETTINGS.configuration
     assert resolve(threshold=0.9) == SETTINGS.configuration.replaced(threshold=0.9)
-    assert resolve(verifier=EMBEDDED).verifier is None
+    assert resolve(verifier="base").verifier is None
     with pytest.raises(ServiceError, match=r"GET /v1/models") as caught:
         resolve(verifier="hf:a/b")
     assert caught.value.code == "unknown_model"

@@ -81,7 +81,16 @@ def test_search_filter_and_bulk_delete(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["", "limit=1", "search=", "serach=x", "verdict=", "all=false", "all=true&verdict=faithful"],
+    [
+        "",
+        "limit=1",
+        "search=",
+        "search=%00",
+        "serach=x",
+        "verdict=",
+        "all=false",
+        "all=true&verdict=faithful",
+    ],
 )
 def test_delete_needs_an_explicit_selection(client: httpx.Client, query: str) -> None:
     id = kept(client, "The bridge opened in 1932.")

@@ -422,7 +422,7 @@ def listed(service: Reachable) -> tuple[list[dict[str, Any]], str | None]:
     assert answer.status_code == 200
     found = answer.json()
     assert found["object"] == "list"
-    assert found["verifiers"][0]["name"] == "embedded"  # what the page needs is always there
+    assert found["verifiers"][0]["name"] == "base"  # what the page needs is always there
     return found["data"], found["upstream_error"]
 
 
@@ -677,7 +677,7 @@ def test_caller_can_only_be_stricter(proxies: Proxies, script: Script, action: s
         {"threshold": 1.0},
         {"threshold": 0.51},
         {"threshold": "recall"},
-        {"verifier": "embedded"},
+        {"verifier": "base"},
     ):
         answer = chat(proxies[action], halldetect={"sources": [SOURCE], **weaker})
         assert next(iter(weaker)) in refused(answer, "invalid_request")

@@ -15,9 +15,9 @@ def test_what_the_service_says_of_itself(client: httpx.Client) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"status": "ready"}
     models = client.get("/v1/models").json()
-    assert models["verifiers"][0] == {"name": "embedded", "description": describe_verifier(None)}
-    assert [verifier["name"] for verifier in models["verifiers"]] == ["embedded", "broken"]
-    assert models["defaults"] == {"verifier": "embedded", "threshold": 0.5}
+    assert models["verifiers"][0] == {"name": "base", "description": describe_verifier(None)}
+    assert [verifier["name"] for verifier in models["verifiers"]] == ["base", "broken"]
+    assert models["defaults"] == {"verifier": "base", "threshold": 0.5}
     assert (models["data"], models["upstream_error"]) == ([], None)  # there is no upstream
     session = client.get("/v1/session").json()
     assert (session["auth_required"], session["authenticated"]) == (False, True)

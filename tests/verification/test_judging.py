@@ -191,6 +191,11 @@ def test_copied_sentence_needs_no_verifier(statement: str) -> None:
     assert verifier.calls == []
 
 
+def test_entities_are_read_in_copies() -> None:
+    found = judged("Tom & Ann left at 5.", source="Tom &amp; Ann left at&nbsp;5.")
+    assert found.probabilities == (Probabilities(1.0, 0.0, None),)
+
+
 @pytest.mark.parametrize(
     "statement", ["The mill is a museum.", "a museum. Visitors", "Is a museum"]
 )
@@ -232,6 +237,10 @@ def test_too_long_statement_has_a_reason() -> None:
     assert found.windows == ()
     assert found.reason == "the claim has 102 tokens; the verifier reads 100"
     assert judged("very " * 99 + "long").reason is None
+    long = "very " * 101 + "long"
+    assert judged(long, source=f"{long}. It ends.").probabilities == (
+        Probabilities(1.0, 0.0, None),
+    )
 
 
 class Illiterate(OverlapVerifier):
@@ -289,6 +298,8 @@ def test_progress_counts_the_tokens_of_every_window() -> None:
     )
     sizes = [count + 6 for count in OverlapVerifier().count_tokens([w.text for w in found.windows])]
     assert found.tokens == sum(sizes)
+    # The first call comes before the windows are found, which takes long in a long source.
+    assert seen.pop(0) == (0, 1)
     assert seen == [(total, found.tokens) for total in (*accumulate(sizes), found.tokens)]
 
 

@@ -67,7 +67,7 @@ class ProgressDisplay(AbstractContextManager["ProgressDisplay"]):
         of the task begins again: all before was done by an earlier run.
         """
         now = monotonic()
-        if restart or task != self._task:
+        if restart or task != self._task or not fraction:
             self._task, self._start = task, (now, fraction or 0.0)
         spent, done = now - self._start[0], (fraction or 0.0) - self._start[1]
         left = None if fraction is None else seconds_left(spent, done, 1 - fraction)

@@ -49,14 +49,12 @@ class _Statement:
         self.windows: Sequence[Window] = ()
         if fitted.task.windows:
             self.windows = fitted.given(at)
+        elif (copy := fitted.copy(at)) is not None:  # its only window has its answer already
+            self.windows, self._answers = [copy], [COPIED]
         elif (reason := fitted.reason(at)) is not None:
             self._reason = reason
         else:
-            copy = fitted.copy(at)
-            if copy is None:
-                self.windows = fitted.plan(at)
-            else:  # its only window has its answer already
-                self.windows, self._answers = [copy], [COPIED]
+            self.windows = fitted.plan(at)
         self.done = not self.windows
 
     @property
@@ -104,16 +102,19 @@ def verify(
         verifier: Judges the pairs.
         tasks: Statements and sources.
         enough: Tells when a statement needs no more windows; None: judge all of them.
-        progress: Receives the tokens judged and the expected total; the ratio never falls.
+        progress: Receives the tokens judged and expected, at first 0 of 1; the ratio never falls.
         settled: Receives task, statement and outcome once a statement needs no more windows.
         short: Judge short windows only, also by a verifier that prefers whole sources.
     """
     whole = getattr(verifier, "reads_whole_sources", False) and not short
+
+    def planned(item: FittedTask, at: int) -> _Statement:
+        if progress is not None:
+            progress(0, 1)
+        return _Statement(item, at, None if whole else enough)
+
     fitted = [FittedTask(verifier, task, whole=whole, short=short) for task in tasks]
-    statements = [
-        [_Statement(item, at, None if whole else enough) for at in range(len(item.sizes))]
-        for item in fitted
-    ]
+    statements = [[planned(item, at) for at in range(len(item.sizes))] for item in fitted]
     answers: dict[tuple[str, str], Probabilities] = {}
     judged = 0
     while unsettled := [

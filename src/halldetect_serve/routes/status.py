@@ -24,7 +24,6 @@ from halldetect.verification.presets import describe_verifier
 from halldetect_serve.access import SCOPES, AccessToken
 from halldetect_serve.context import METRICS_TYPE, Context, token_name
 from halldetect_serve.error_responses import service_error
-from halldetect_serve.settings import EMBEDDED
 
 router = APIRouter(tags=["service"])
 # Needs no token, even where tokens are required (see `middleware.py`).
@@ -83,8 +82,7 @@ async def models(context: Context) -> object:
         "data": data,
         "upstream_error": upstream_error,
         "verifiers": [
-            {"name": name, "description": describe_verifier(None if name == EMBEDDED else name)}
-            for name in checks.verifiers
+            {"name": name, "description": describe_verifier(name)} for name in checks.verifiers
         ],
         "defaults": {
             "verifier": checks.verifiers[0],

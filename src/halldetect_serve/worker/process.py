@@ -254,7 +254,8 @@ class CheckWorker:
 
     def _send_progress(self, phase: str, done: int, of: int) -> None:
         running, now = self._running[-1], time.monotonic()
-        spent, fraction = now - running.phases.setdefault(phase, now), done / of if of else 0.0
+        began = running.phases[phase] = running.phases.get(phase, now) if done else now
+        spent, fraction = now - began, done / of if of else 0.0
         left = seconds_left(spent, fraction, 1 - fraction)
         is_news = done == of and (phase, done, of) != self._last_progress
         if not is_news and now - self._last_progress_at < _PROGRESS_SECONDS:

@@ -597,7 +597,7 @@ def test_texts_are_not_lost_unasked(page):
 def test_options_reach_the_server(page, downloads):
     page.open()
     page.press("#options summary")
-    assert page.wait("#verifier").text == "Default (embedded)"
+    assert page.wait("#verifier").text == "Default (base)"
     page.run("document.getElementById('threshold').value = '1'")
     page.ask(response=next(iter(demo.EXPECTED)))
     page.reported()
