@@ -150,6 +150,7 @@ def test_conditions_under_which_a_run_fails(
             ("--fail-on", text, "not a condition")
             for text in ("rates", "x>1", "rate<1", "rate>x", "")
         ),
+        *(("--fail-on", text, "is never met") for text in ("rate>5", "rate>1", "rate>=1.1")),
         *((flag, "0", "1 or more") for flag in ("--batch-size", "--part-rows")),
     ],
 )

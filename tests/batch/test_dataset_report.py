@@ -82,10 +82,11 @@ def test_report_is_refused_before_the_work(
     assert "--report needs results in a file" in capsys.readouterr().err
     other = tmp_path / "mine"
     other.mkdir()
-    (other / "thesis.txt").touch()
     target = str(tmp_path / "o.jsonl")
-    assert main(["batch", source, target, "--report", str(other)]) == 2
-    assert "holds other files" in capsys.readouterr().err
+    for name in ("thesis.txt", "index.html"):
+        (other / name).touch()
+        assert main(["batch", source, target, "--report", str(other)]) == 2
+        assert "holds other files" in capsys.readouterr().err
     assert not Path(target).exists()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from halldetect import Detector
 from halldetect.cli import main
 from tests.support.fakes import use_overlap_verifier
 
@@ -36,6 +37,7 @@ def test_written_threshold_is_used(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "19 faithful, 2 hallucinated" in out
     assert "2 of 2 hallucinated" in out
     assert "1 responses that could not be checked" in out
+    assert out.endswith("cut.json ...\n")
     assert main(["check", SOURCE, WRONG["response"], "--threshold", str(cut), "--json"]) == 1
     assert (
         json.loads(capsys.readouterr().out)["threshold"] == json.loads(cut.read_text())["threshold"]
@@ -53,13 +55,15 @@ def test_written_threshold_is_used(tmp_path: Path, capsys: pytest.CaptureFixture
         ([], [], "needs at least 19 labelled"),
     ],
 )
-def test_wrong_rows_and_options_are_refused(
+def test_wrong_rows_and_options_are_refused_before_the_work(
     rows: list[dict[str, Any]],
     options: list[str],
     message: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.delattr(Detector, "check_many")
     cut = tmp_path / "cut.json"
     assert main(["calibrate", labelled(tmp_path, rows), str(cut), *options]) == 2
     assert message in capsys.readouterr().err
@@ -69,3 +73,5 @@ def test_wrong_rows_and_options_are_refused(
 def test_output_needs_its_ending(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["calibrate", labelled(tmp_path, [RIGHT]), str(tmp_path / "cut")]) == 2
     assert "must end in .json" in capsys.readouterr().err
+    assert main(["calibrate", labelled(tmp_path, [RIGHT]), str(tmp_path / "no" / "cut.json")]) == 2
+    assert "there is no folder" in capsys.readouterr().err

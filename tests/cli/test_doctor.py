@@ -64,7 +64,7 @@ def test_this_machine(capsys: pytest.CaptureFixture[str], empty_store: Path) -> 
     ("large", "free", "on_gpu", "name", "reason"),
     [
         (3.0, 8, False, "large", "3.0 with large"),
-        (12.0, 8, False, "auto", "0.5 s with base, 4.1 with auto"),
+        (12.0, 8, False, "auto", "0.5 s with base, 3.5 with auto"),
         (40.0, None, False, "base", "40.0 with large"),
         (3.0, 2, False, "base", "needs 2.7 GB of memory, 2.0 are free"),
         (40.0, 2, True, "large", "GPU"),

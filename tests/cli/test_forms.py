@@ -199,7 +199,7 @@ def test_verifier_of_the_users_own_module(
     made = Report.from_json(capsys.readouterr().out).provenance
     assert made.verifier["name"] == "my own"
     assert made.configuration["verifier"] == "object:Judge"
-    for name in ("my_models:Judgee", "my_models:Demanding", "no_models:Judge"):
+    for name in ("my_models:Judgee", "my_models:Demanding", "no_models:Judge", "io:BytesIO"):
         assert f"cannot use the verifier {name}" in usage_error([*command, name], capsys)
 
 

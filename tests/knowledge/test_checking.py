@@ -87,6 +87,11 @@ def test_a_source_may_be_given_too(detector: Detector) -> None:
     assert report.document_names == ("Document 1", "rome.txt, characters 0–29")
 
 
+def test_the_verifier_of_the_package_needs_no_source(index: Path) -> None:
+    report = Detector(knowledge=index, threads=1).check([], "The bridge opened in 1932.")
+    assert report.verdict is Verdict.FAITHFUL
+
+
 def test_without_knowledge_a_source_is_needed() -> None:
     report = Detector(verifier=OverlapVerifier()).check([], "Zebras sing.")
     assert report.reason == "the source has no text"

@@ -17,7 +17,7 @@ from halldetect.errors import CheckError, InputError
 from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.index import KnowledgeIndex
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
-from halldetect.knowledge.readers import SourceFile, find_files, read_documents
+from halldetect.knowledge.readers import IndexDocument, SourceFile, find_files, read_documents
 from halldetect.reading.html_page import html_text
 from tests.support.index_checks import check_killed_build_changes_nothing
 
@@ -190,6 +190,9 @@ def test_what_can_be_indexed(tmp_path: Path) -> None:
     (tmp_path / "a.exe").write_bytes(b"x")
     with pytest.raises(InputError, match="cannot be indexed"):
         find_files([tmp_path / "a.exe"])
+    file = tmp_path / "a.txt"
+    file.touch()
+    assert find_files([tmp_path, file]) == [SourceFile(file, "a.txt")]
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -197,6 +200,8 @@ def test_json_lines(tmp_path: Path) -> None:
     rows = [{"id": "r", "title": "Rome", "text": "It is the capital."}, {"text": "Dogs bark."}]
     file.write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
     first, second = read_documents(SourceFile(file, file.name))
+    assert isinstance(first, IndexDocument)
+    assert isinstance(second, IndexDocument)
     assert (first.name, first.title, second.name) == ("rows.jsonl#r", "Rome", "rows.jsonl#2")
     path = tmp_path / "i"
     build_index(path, [SourceFile(file, file.name)])
@@ -211,7 +216,18 @@ def test_bad_json_lines(tmp_path: Path, line: str) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text(line, encoding="utf-8")
     with pytest.raises(InputError, match="line 1"):
-        list(read_documents(SourceFile(file, file.name)))
+        build_index(tmp_path / "i", [SourceFile(file, file.name)])
+
+
+def test_lines_after_a_bad_one_are_indexed(tmp_path: Path) -> None:
+    file, path = tmp_path / "rows.jsonl", tmp_path / "i"
+    rows = [b'\xef\xbb\xbf{"id": 1, "text": "Rome."}', b"broken", b'{"text": "\xff"}']
+    rows += [b'{"id": 1, "text": "again"}', b'{"text": "Paris is a city."}']
+    file.write_bytes(b"\n".join(rows))
+    summary = build_index(path, [SourceFile(file, file.name)], strict=False)
+    assert (summary.documents, len(summary.skipped)) == (2, 3)
+    assert ["line 2" in summary.skipped[0], "line 3" in summary.skipped[1]] == [True, True]
+    assert found(path, "Paris is a city") == ["Paris is a city."]
 
 
 def test_two_documents_of_one_name(tmp_path: Path) -> None:
@@ -238,10 +254,11 @@ def test_pdf(tmp_path: Path) -> None:
     file = tmp_path / "blank.pdf"
     writer.write(file)
     ((document),) = read_documents(SourceFile(file, file.name))
+    assert isinstance(document, IndexDocument)
     assert document.text.strip() == ""
     file.write_bytes(b"%PDF-1.4 nonsense")
     with pytest.raises(InputError, match="cannot be read as PDF"):
-        list(read_documents(SourceFile(file, file.name)))
+        build_index(tmp_path / "i", [SourceFile(file, file.name)])
 
 
 @given(st.text(alphabet=st.sampled_from("ab. \n\r\t"), max_size=4000))

@@ -57,7 +57,7 @@ def test_risk_outside_its_range_is_refused(risk: float) -> None:
 def test_file_holds_for_the_same_weights_only(tmp_path: Path) -> None:
     path = tmp_path / "cut.json"
     cut = fit_cut([0.1] * 19, [], 0.05, VERIFIER)
-    cut.write(path)
+    path.write_text(cut.json, encoding="utf-8")
     assert read_cut(str(path), {**VERIFIER, "runtime": "other"}) == cut
     with pytest.raises(ConfigurationError, match="other weights"):
         read_cut(str(path), {**VERIFIER, "digest": "5678"})
@@ -94,7 +94,7 @@ def test_only_values_in_their_range_are_read(
 ) -> None:
     path = tmp_path / "cut.json"
     cut = fit_cut([0.1] * 19, [0.9], 0.05, VERIFIER)
-    cut.write(path)
+    path.write_text(cut.json, encoding="utf-8")
     written = json.loads(path.read_text(encoding="utf-8"))
     assert path.read_text(encoding="utf-8") == json.dumps(written, indent=2) + "\n"
     path.write_text(json.dumps(written | change), encoding="utf-8")
@@ -115,7 +115,8 @@ def test_threshold_has_six_decimals_and_is_found_in_any_order() -> None:
 
 def test_report_names_the_fitted_threshold(tmp_path: Path) -> None:
     path = tmp_path / "cut.json"
-    fit_cut([0.7] * 19, [], 0.05, OverlapVerifier().description).write(path)
+    cut = fit_cut([0.7] * 19, [], 0.05, OverlapVerifier().description)
+    path.write_text(cut.json, encoding="utf-8")
     config = Configuration(threshold=str(path))
     report = Detector(OverlapVerifier(), config=config).check("Cats purr.", "Dogs bark.")
     assert report.threshold == 0.700001

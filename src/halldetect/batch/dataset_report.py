@@ -25,7 +25,7 @@ SHOWN_ROWS = 20
 CHANGES = ("worse", "better", "unchanged", "new", "gone")
 # Faithful is best, hallucinated is worst; a row without a verdict is in between.
 _BADNESS: dict[str, int] = {Verdict.FAITHFUL: 0, Verdict.HALLUCINATED: 2}
-PAGE, ROWS = "index.html", "rows"
+PAGE, ROWS, TITLE = "index.html", "rows", "HallDetect dataset report"
 BINS = 10
 WORST_ROWS = 50
 # The values of a column that are shown, and the reasons that are counted.
@@ -161,7 +161,8 @@ def require_folder(folder: Path) -> None:
     """Raise InputError, before the long work, if the report cannot be written to the folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()) and not (folder / PAGE).is_file():
+        page = folder / PAGE
+        if any(folder.iterdir()) and not (page.is_file() and TITLE.encode() in page.read_bytes()):
             raise InputError(f"{str(folder)!r} holds other files; name a new folder for the report")
     except OSError as error:
         raise InputError(f"cannot write {str(folder)!r}: {error.strerror}") from error
@@ -176,7 +177,7 @@ def write_report(results: Path, folder: Path, by: Sequence[str] = ()) -> Summary
             raise InputError(f"no row has a column {name!r} to break down by")
     page = plain_page(
         "dataset",
-        f"{results.name}: HallDetect dataset report",
+        f"{results.name}: {TITLE}",
         name=results.name,
         headline=headline(summary.counts),
         tables=list(tables(summary)),

@@ -227,7 +227,7 @@ def _require_columns(file: RecordFile, columns: ColumnNames, limits: Configurati
         if name not in (None, *file.column_names) and not is_retrieved:
             raise InputError(
                 f"{file.name} has no column {name!r}, only {', '.join(file.column_names)}: "
-                f"name the right one with --{role}-column"
+                f"rename one, or name it with --{role}-column of batch"
             )
 
 

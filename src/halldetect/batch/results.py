@@ -235,7 +235,10 @@ class Condition:
                 f"{text!r} is not a condition: use a name ({', '.join(names)}), or with > or >= "
                 'and a number, as in "rate>0.05"'
             )
-        return cls(match[1], match[2] or ">", float(match[3] or 0))
+        condition = cls(match[1], match[2] or ">", float(match[3] or 0))
+        if condition.name == RATE and not _COMPARISONS[condition.comparison](1, condition.limit):
+            raise ValueError(f'{text!r} is never met: the rate is a share, as in "rate>0.05"')
+        return condition
 
     def failure(self, counts: RowCounts, worse: int | None) -> str | None:
         """Return a line with the value if the condition is met; without a value it is not."""

@@ -33,7 +33,7 @@ from halldetect.cli.options import (
     given_fields,
     with_detector,
 )
-from halldetect.cli.output import print_result
+from halldetect.cli.output import print_result, require_writable, write_file
 from halldetect.cli.parser import Options, add_command, file, path_argument, positive, switch, value
 from halldetect.cli.progress import ProgressDisplay, duration_text
 from halldetect.cli.text_arguments import no_file
@@ -91,13 +91,11 @@ _RAY = {
     "--part-rows": value("N", "rows per part of a run with ray (default: 256)", positive),
 }
 
-
 CALIBRATE = """\
 Check the rows of LABELLED and fit the threshold that flags at most the given share of faithful
 responses. A row has source, response, hallucinated (true or false) and, optionally, question. The
 result is a file for --threshold.
 """
-ROWS_AT_ONCE = 256
 LABELS = {"true": True, "1": True, "false": False, "0": False}
 _CALIBRATE: Options = {
     "input": {"metavar": "LABELLED", "help": "rows as .jsonl, .csv or .parquet"},
@@ -246,9 +244,11 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
         raise InputError(f"{CASCADE} has two verifiers: calibrate one of them")
     require_inputs([arguments.input])
     file = InputFile(0, arguments.input)
-    parts = read_parts(file, DEFAULT_COLUMNS, configuration_for(arguments), ROWS_AT_ONCE)
+    parts = read_parts(file, DEFAULT_COLUMNS, configuration_for(arguments), 256)
     rows = [row for part in parts for row in part.rows]
     labels = [_label(row) for row in rows]
+    require_writable(arguments.output)
+    fit_cut([0.0] * labels.count(False), (), arguments.risk, {})  # are they enough?
 
     def fitted(detector: Detector) -> Cut:
         reports = detector.check_many([row.pair for row in rows if row.pair is not None])
@@ -259,14 +259,14 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
         return fit_cut(scores[False], scores[True], arguments.risk, detector.verifier.description)
 
     cut = with_detector(arguments, fitted)
-    cut.write(arguments.output)
+    write_file(arguments.output, cut.json)
     unscored = len(rows) - cut.faithful - cut.hallucinated
     print_result(
         f"threshold {cut.threshold:g} flags at most {cut.risk:.3g} of faithful responses\n"
         f"labels    {cut.faithful} faithful, {cut.hallucinated} hallucinated\n"
         f"found     {cut.found} of {cut.hallucinated} hallucinated responses\n"
         + (f"left out  {unscored} responses that could not be checked\n" if unscored else "")
-        + f"use it    halldetect check --threshold {arguments.output} ..."
+        + f"use it    halldetect check --threshold {arguments.output} ...\n"
     )
     return 0
 

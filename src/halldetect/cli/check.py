@@ -48,7 +48,7 @@ response: 1 if one of them is hallucinated, 0 if both are faithful.
 REPAIR = """\
 Replace, shorten or remove the claims that the source does not support, check the result, and show
 the changes. SOURCE and RESPONSE are given as for check. The exit status is 0 if there is a text
-that passed the check, else 1, or 3 if the response could not be checked.
+that passed the check, else 1; 3 if the response could not be checked, 4 if it gives no answer.
 """
 DEMO = """\
 Check a built-in example with a supported, a contradicted and an invented claim. The exit status is

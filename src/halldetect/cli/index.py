@@ -24,7 +24,7 @@ _BUILD = {
     "paths": {"nargs": "+", **value("DIR_OR_FILES", "what to index", path_argument)},
     "-o --output": {"required": True, **_INDEX},
     "--remove-missing": switch("remove documents of earlier builds that are not among these files"),
-    "--skip-bad": switch("skip files that cannot be read, and name them"),
+    "--skip-bad": switch("skip files and JSON lines that cannot be read, and name them"),
     **QUIET,
 }
 

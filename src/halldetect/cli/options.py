@@ -99,7 +99,9 @@ def _own_verifier(name: str | None) -> Any:
         return None
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
     try:
-        return getattr(import_module(found[1]), found[2])()
+        made = getattr(import_module(found[1]), found[2])()
+        _ = made.description  # another class has none
+        return made
     except Exception as error:  # it is the user's code
         raise ConfigurationError(f"cannot use the verifier {name}: {described(error)}") from error
 

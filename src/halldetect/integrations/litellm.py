@@ -7,7 +7,7 @@
           mode: post_call
 
 The sources come from the metadata of the request (`metadata: {"sources": [...]}`), else from its
-tool messages.
+tool messages, else from the context in the prompt.
 """
 
 from __future__ import annotations

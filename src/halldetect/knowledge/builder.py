@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from halldetect.errors import HallDetectError, InputError
+from halldetect.errors import InputError
 from halldetect.knowledge.index import KnowledgeIndex, PostgresIndex
 from halldetect.knowledge.passages import cut_passages
 from halldetect.knowledge.readers import IndexDocument, SourceFile, read_documents
@@ -62,21 +62,21 @@ def build_index(
     """Create an index of files, or update an existing one; `location` as for `open_index`.
 
     With `remove_missing`, documents of earlier builds that are not in these files are removed.
-    Unless `strict`, unreadable files are skipped. `progress` gets the number of documents so far.
+    Unless `strict`, what cannot be read is skipped. `progress` gets the number of documents so far.
     """
     skipped = []
     with closing(open_index(location, writing=True)) as index, index.errors():
         ((run,),) = index.execute("SELECT coalesce(max(run), 0) + 1 FROM documents")
         changes: Counter[str] = Counter()
-        for file in files:
-            try:
-                for document in read_documents(file):
-                    changes[_add(index, document, run)] += 1
-                    progress(changes.total())
-            except HallDetectError as error:
-                if strict:
-                    raise
-                skipped.append(str(error))
+        for found in (item for file in files for item in read_documents(file)):
+            done = _add(index, found, run) if isinstance(found, IndexDocument) else found
+            if isinstance(done, str):
+                changes[done] += 1
+                progress(changes.total())
+            elif strict:
+                raise done
+            else:
+                skipped.append(str(done))
         if remove_missing:
             gone = index.execute("DELETE FROM documents WHERE run < ?", (run,))
             changes["removed"] = gone.rowcount
@@ -86,8 +86,8 @@ def build_index(
     return BuildSummary(**counts, skipped=tuple(skipped), documents=documents, passages=passages)
 
 
-def _add(index: KnowledgeIndex, document: IndexDocument, run: int) -> str:
-    """Add a document, replace a changed one, or keep an unchanged one; return the change.
+def _add(index: KnowledgeIndex, document: IndexDocument, run: int) -> str | InputError:
+    """Add a document, replace a changed one, or keep an unchanged one; return the change or error.
 
     `run` is the number of the build that had the document last.
     """
@@ -96,7 +96,7 @@ def _add(index: KnowledgeIndex, document: IndexDocument, run: int) -> str:
     find = "SELECT id, digest, run FROM documents WHERE name = ?"
     for key, known, last_run in list(index.execute(find, (document.name,))):
         if last_run == run:
-            raise InputError(f"two documents have the name {document.name!r}")
+            return InputError(f"two documents have the name {document.name!r}")
         if bytes(known) == digest:
             index.execute("UPDATE documents SET run = ? WHERE id = ?", (run, key))
             return "unchanged"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from halldetect.errors import InputError
+from halldetect.errors import HallDetectError, InputError
 from halldetect.reading.html_page import ENDINGS as HTML_ENDINGS
 from halldetect.reading.html_page import html_text
 from halldetect.reading.office_files import read_pages
@@ -51,7 +51,7 @@ def find_files(paths: Iterable[Path]) -> list[SourceFile]:
         else:
             found = [SourceFile(path, path.name)]
         for file in found:
-            if (other := files.setdefault(file.name, file)) is not file:
+            if (other := files.setdefault(file.name, file)) != file:
                 raise InputError(
                     f"two files have the name {file.name!r}: {str(other.path)!r} and "
                     f"{str(file.path)!r}; documents are named by their path in the folder that "
@@ -62,42 +62,42 @@ def find_files(paths: Iterable[Path]) -> list[SourceFile]:
     return list(files.values())
 
 
-def read_documents(file: SourceFile) -> Iterator[IndexDocument]:
-    """Yield the documents of a file: one, or one per line of JSON Lines."""
+def read_documents(file: SourceFile) -> Iterator[IndexDocument | HallDetectError]:
+    """Yield the documents of a file: one, or one per line of JSON Lines; or why there is none."""
     ending = file.path.suffix.lower()
     try:
-        data = file.path.read_bytes() if ending != ".jsonl" else b""
-        if ending == ".jsonl":
-            with file.path.open(encoding="utf-8-sig") as lines:
-                for number, line in enumerate(lines, start=1):
-                    if line.strip():
-                        yield _json_document(file.name, number, line)
-        elif ending in (".pdf", ".docx"):
-            pages = read_pages(data, repr(str(file.path)), evidence=True)
-            if pages is None:
-                raise InputError(f"{str(file.path)!r} is neither a PDF nor a DOCX file")
-            yield _document(file.name, "", "\n\n".join(pages))
-        elif ending in HTML_ENDINGS:
-            yield _document(file.name, *html_text(data.decode("utf-8-sig"), evidence=True))
-        else:
-            yield _document(file.name, "", data.decode("utf-8-sig"))
+        with file.path.open("rb") as raw:
+            if ending == ".jsonl":
+                lines = enumerate(raw, start=1)
+                yield from (_json_document(file.name, *item) for item in lines if item[1].strip())
+            elif ending in (".pdf", ".docx"):
+                pages = read_pages(raw.read(), repr(str(file.path)), evidence=True)
+                if pages is None:
+                    raise InputError(f"{str(file.path)!r} is neither a PDF nor a DOCX file")
+                yield _document(file.name, "", "\n\n".join(pages))
+            else:
+                text = raw.read().decode("utf-8-sig")
+                parts = html_text(text, evidence=True) if ending in HTML_ENDINGS else ("", text)
+                yield _document(file.name, *parts)
     except UnicodeDecodeError as error:
-        raise InputError(f"{str(file.path)!r} is not UTF-8 text (byte {error.start})") from error
+        yield InputError(f"{str(file.path)!r} is not UTF-8 text (byte {error.start})")
     except OSError as error:
-        raise InputError(f"cannot read {str(file.path)!r}: {error.strerror}") from error
+        yield InputError(f"cannot read {str(file.path)!r}: {error.strerror}")
+    except HallDetectError as error:
+        yield error
 
 
-def _json_document(name: str, number: int, line: str) -> IndexDocument:
+def _json_document(name: str, number: int, line: bytes) -> IndexDocument | InputError:
     where = f"{name}, line {number}"
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise InputError(f"{where}: not JSON") from None
+        return InputError(f"{where}: not JSON in UTF-8")
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
-        raise InputError(f'{where}: each line must be an object with a "text"')
+        return InputError(f'{where}: each line must be an object with a "text"')
     identity, title = record.get("id", number), record.get("title") or ""
     if not isinstance(identity, (str, int)) or not isinstance(title, str):
-        raise InputError(f'{where}: "id" must be text or a number, and "title" text')
+        return InputError(f'{where}: "id" must be text or a number, and "title" text')
     return _document(f"{name}#{identity}", title, record["text"])
 
 

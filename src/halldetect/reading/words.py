@@ -267,7 +267,7 @@ def is_foreign(*texts: str) -> bool:
     """
     if is_foreign_script("".join(texts)):
         return True
-    foreign, english, total = map(sum, zip(*map(_function_words, texts), strict=True))
+    foreign, english, total = map(sum, zip((0, 0, 0), *map(_function_words, texts), strict=True))
     return foreign >= 2 and foreign > 3 * english and foreign * 8 >= total
 
 

@@ -40,9 +40,10 @@ class Cut:
             f"flagged, fitted on {self.faithful} labelled faithful responses"
         )
 
-    def write(self, path: Path) -> None:
-        """Write the cut as JSON."""
-        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+    @property
+    def json(self) -> str:
+        """Return the text of its file."""
+        return json.dumps(asdict(self), indent=2) + "\n"
 
 
 def fit_cut(

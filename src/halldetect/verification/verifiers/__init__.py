@@ -89,7 +89,7 @@ def _load_large(threads: int | None, device: str, progress: Progress) -> Verifie
     if not store.location(base).is_file():  # an existing file may still be corrupt
         raise ModelError(
             f"the verifier {LARGE} needs a language model that is not on this machine; "
-            f"run: halldetect models pull {LARGE}, or add --fallback {DEFAULT}"
+            f"halldetect models pull {LARGE} downloads it, --fallback {DEFAULT} does without"
         )
     require_shipped(LARGE, WEIGHTS)
     return load_large(
