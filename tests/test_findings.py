@@ -210,6 +210,7 @@ def test_suite_of_quotations_by_rule_alone() -> None:
             "Open conf/app.yaml; error E-4711 means MAX_SIZE.",
             ["conf/app.yaml", "E-4711", "MAX_SIZE"],
         ),
+        ("It is in ~/.config/app.toml.", ["~/.config/app.toml"]),
         ("Order number 774410 is paper 10.5555/jar.2023.04.", ["774410", "10.5555/jar.2023.04"]),
         ("Plain words, e.g. U.S. and 3.5 or I/O.", []),
         ("COVID-19 cost 25500 euros and 100GB at 10AM-12PM.", []),

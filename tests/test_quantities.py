@@ -77,6 +77,10 @@ def test_numbers_occur_in_any_spelling() -> None:
     assert occurs(read_quantities("twenty-five dogs")[0], words_of("25 dogs"))
     assert not occurs(read_quantities("five dogs")[0], words_of("twenty-five dogs"))
     assert not occurs(said, words_of("1,300 twins"))
+    below_one = read_quantities("P < 0.050")[0]
+    assert occurs(below_one, words_of("P < 0.05"))
+    assert not occurs(below_one, words_of("P < 5"))
+    assert occurs(read_quantities("0 dogs")[0], words_of("0.0 dogs"))
 
 
 @pytest.mark.parametrize(
@@ -98,6 +102,8 @@ def test_numbers_occur_in_any_spelling() -> None:
         ("12,400 loaves", "4,150 loaves, 3,850 and 4,400", "12,400 = 4,150 + 3,850 + 4,400"),
         ("10,800 euros a year", "900 euros a month", "10,800 euros = 12 x 900 euros"),
         ("three times as much", "45 litres, not 15 litres", "three times = 45 litres / 15 litres"),
+        ("0.7 percentage points", "18.2 %, not 17.5 %", "0.7 percentage = 18.2 % - 17.5 %"),
+        ("0.7 %", "18.2 %, not 17.5 %", None),
         ("570 seats", "320 seats and 180 seats", None),
         ("40 %", "", None),
         ("Bake it at 175 °C.", "Bake it at 350 °F.", "175 °C = 350 °F"),

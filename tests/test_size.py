@@ -13,8 +13,8 @@ from tests.support.shape import files, functions, lines, sizes
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (23290, 20000),
-    "core": (11635, 10000),
+    "halldetect": (23321, 20000),
+    "core": (11655, 10000),
     "halldetect_serve": (4470, 4500),
     "halldetect_serve JavaScript": (1505, 1600),
     "halldetect_bench": (5845, 8500),
@@ -23,13 +23,13 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "modules in the package root": (12, 12),
     "halldetect.agents": (855, None),
     "halldetect.batch": (2140, None),
-    "halldetect.cli": (2285, None),
-    "halldetect.explanation": (410, None),
+    "halldetect.cli": (2290, None),
+    "halldetect.explanation": (413, None),
     "halldetect.integrations": (1120, None),
     "halldetect.knowledge": (705, None),
     "halldetect.large": (1160, None),
     "halldetect.models": (785, None),
-    "halldetect.reading": (4270, None),
+    "halldetect.reading": (4284, None),
     "halldetect.render": (1395, None),
     "halldetect.repair": (825, None),
     "halldetect.report": (780, None),

@@ -50,6 +50,12 @@ def test_kinds(
     assert (found.kind, found.claim_words, found.source_words) == (kind, claim_words, source_words)
 
 
+def test_a_rounded_number_is_no_other_number() -> None:
+    source = "Oslo has 709,037 people."
+    assert error_kind("Oslo has about 709,000 people.", source, contradicted=True) is None
+    assert error_kind("Oslo has about 809,000 people.", source, contradicted=True) is not None
+
+
 def test_words_that_the_source_lacks_are_invented() -> None:
     found = error_kind("The tower has a rotating restaurant.", TOWER, contradicted=False)
     assert found is not None

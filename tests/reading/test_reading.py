@@ -129,6 +129,21 @@ def test_every_word_is_in_its_unit(text: str) -> None:
         ("It covers:\n- breakfast\n- parking", ["It covers breakfast", "It covers parking"]),
         ("Key points:\n- Ann left.\n- Bob stayed.", ["Ann left.", "Bob stayed."]),
         ("## Costs\n- Rent: 940 euros", ["Rent: 940 euros"]),
+        ("It covers:\n• breakfast\n• parking", ["It covers breakfast", "It covers parking"]),
+        ("It covers:\n\n• breakfast\n\n• parking", ["It covers breakfast", "It covers parking"]),
+        ("• Rent: 940 euros\n• Deposit: two rents", ["Rent: 940 euros", "Deposit: two rents"]),
+        ("Pros:\n- Cheap\n**Cons:**\n- Loud", ["Pros: Cheap", "Cons: Loud"]),
+        ("Sold:\n- tea\nNot sold:\n- rum", ["Sold tea", "Not sold rum"]),
+        ("1. Open it.\n   **Note:**\n2. Close it.", ["Open it.", "Close it."]),
+        ("- Monday: 11 am to 5 pm", ["Monday: 11 am to 5 pm"]),
+        ("Hours:\n- 11 am to 5 pm", ["Hours: 11 am to 5 pm"]),
+        ("- Breakfast: not included", ["Breakfast: not included"]),
+        ("- Pool: has been closed", ["Pool: has been closed"]),
+        ("- Rent: 940 euros a month.", ["Rent: 940 euros a month."]),
+        ("- Owner: Ann Hall, based in York", ["Owner: Ann Hall, based in York"]),
+        ("- Refunds: Ann Hall pays them, based on fees", ["Ann Hall pays them, based on fees"]),
+        ("Ann left (since 2018).", ["Ann left (since 2018)."]),
+        ("Ann won (Q3 2024).", ["Ann won (Q3 2024)."]),
         ("Water\n: 27 degrees\n\nRent\n:   940 euros", ["Water: 27 degrees", "Rent:   940 euros"]),
         ("Per biscuit:\n- Fat: 2 g", ["Per biscuit, Fat: 2 g"]),
         ("| Item | Q1 | Q2 |\n|--|--|--|\n| Tea | 4 | 5 |", ["Tea, Q1: 4", "Tea, Q2: 5"]),
@@ -141,6 +156,8 @@ def test_every_word_is_in_its_unit(text: str) -> None:
         ("False:\nAnn left.", ["It is not true that Ann left."]),
         ("f(x=False): writes a file.", ["f(x=False): writes a file."]),
         ("Common myths:\n- The ferry sank.", ["It is not true that the ferry sank."]),
+        ("Myths:\n\n• A sank.\n\n• B ran.\n\nAnn left.",
+         ["It is not true that a sank.", "It is not true that B ran.", "Ann left."]),
         ("Ann left.\n\nSources:\n- [1] Ferry leaflet, 2024, page 3", ["Ann left."]),
         ("Source: Ann left Rome.", ["Ann left Rome."]),
         ("[1] Children pay nine euros.", ["Children pay nine euros."]),
@@ -149,6 +166,7 @@ def test_every_word_is_in_its_unit(text: str) -> None:
         ('![Ann left](a.png "Bob stayed")', ["Ann left", "Bob stayed"]),
         ("<!-- Ann left. -->", ["Ann left."]),
         ("Ann do \uff4e\uff4f\uff54 leave.", ["Ann do not leave."]),
+        ("It is \u223c80 km at 25\u2103.", ["It is ~80 km at 25°C."]),
     ],
 )  # fmt: skip
 def test_what_is_judged(text: str, judged: list[str]) -> None:
@@ -277,6 +295,9 @@ def test_number_after_full_stop_cites_sentence_before() -> None:
     ]
     labels = [[citation.label for citation in unit.citations] for unit in units]
     assert labels == [["1"], ["2"], []]
+    units = read_response("Ann left. [1] Refunds take 14 days. [2] adds that Tom works.").units
+    labels = [[citation.label for citation in unit.citations] for unit in units]
+    assert labels == [["1"], [], ["2"]]
 
 
 def test_list_item_keeps_its_lead_in() -> None:
@@ -339,6 +360,10 @@ def test_marks_of_code_are_left_out(text: str, read: str) -> None:
         ("I wish you a stay of 5 nights.", None),
         ("If you like, I can also compare it with the other plan.", "a courtesy"),
         ("I'd be happy to go through the form with you.", "a courtesy"),
+        ("If you'd like, I can also compare it with the other plan.", "a courtesy"),
+        ("We apologize for any inconvenience.", "a courtesy"),
+        ("I hope this e-mail finds you well.", "a courtesy"),
+        ("Yours faithfully,", "a courtesy"),
         ("It depends on what matters most to you.", "a courtesy"),
         ("I can write in three languages.", None),
         ("I can check for you that the fee is waived.", None),

@@ -34,6 +34,8 @@ def cut(text: str) -> list[str]:
         ("They slept on the bus. Berlin was far.", ["They slept on the bus.", "Berlin was far."]),
         ("He was ill. A doctor came.", ["He was ill.", "A doctor came."]),
         ('He said "I am here." Then he left.', ['He said "I am here."', "Then he left."]),
+        ("He said “Mr. Hall is here.” Then left.", ["He said “Mr. Hall is here.”", "Then left."]),
+        ("“Dr. Hall left.” He did.", ["“Dr. Hall left.”", "He did."]),
         ("1. First thing\n2. Second thing", ["1. First thing", "2. Second thing"]),
         ("1. One. Two.", ["1. One.", "Two."]),
         # A rule for the whole line holds in a part without accents.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from halldetect.facts.quantities import unknown_numerals
+from halldetect.facts.quantities import equal, read_quantities, unknown_numerals
 from halldetect.facts.recogniser import Fact, FactKind, find_facts
 from halldetect.reading.overlap import content_keys, content_words, shared_part
 from halldetect.reading.sentences import sentences
@@ -80,7 +80,10 @@ def error_kind(
     `passage` decides the claim; words that the source has elsewhere are not an error.
     """
     said, whole = _Side(claim), _Side(passage)
+    read = [one for one in read_quantities(claim)[::-1] if one.bound not in ("over", "under")]
+    agrees = {a.start: any(equal(a, b) for b in read_quantities(passage)) for a in read}
     new = [fact for fact in said.facts if whole.lacks(fact) and not _occurs(fact.text, source)]
+    new = [fact for fact in new if not agrees.get(fact.start)]
     candidates = [span.cut(passage) for span in sentences(passage)] or [passage]
     nearest = max(candidates, key=lambda text: shared_part(said.keys, content_keys(text)))
     if shared_part(said.keys, content_keys(nearest)) >= MIN_SHARED:

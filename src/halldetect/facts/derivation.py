@@ -73,10 +73,10 @@ def _steps(
 
 def _pair(said: Quantity, one: Quantity, two: Quantity, changes: Sequence[bool]) -> Iterator[Step]:
     """Yield differences, shares, ratios, products, quotients and dates."""
-    a, b = one.shown(), two.shown()
-    kinds = {one.kind, two.kind}
+    a, b, kinds = one.shown(), two.shown(), {one.kind, two.kind}
     alike, dated = len(kinds) == 1, _DATE_UNITS.get(two.kind)
-    if one.value >= two.value and ((alike and one.kind in _ADDABLE) or kinds <= {"year", "count"}):
+    added = alike and (one.kind in _ADDABLE or said.text.endswith("percentage"))
+    if one.value >= two.value and (added or kinds <= {"year", "count"}):
         yield ("count" if dated else one.kind), one.value - two.value, f"{a} - {b}"
     if one.value >= two.value and dated and (alike or kinds == {"year", "count"}):
         yield "time", (one.value - two.value) * dated, f"{a} - {b}"

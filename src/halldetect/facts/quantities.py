@@ -328,7 +328,7 @@ def _same_form(token: str) -> str:
     plain = _plain_digits(token.lower())
     if not plain[0].isdigit():
         return plain
-    return (plain.rstrip("0").rstrip(".") if "." in plain else plain).lstrip("0") or "0"
+    return re.sub(r"\A0+(?=\d)", "", plain.rstrip("0").rstrip(".") if "." in plain else plain)
 
 
 def fits(said: Quantity, value: float, *, exact: bool = False) -> bool:

@@ -75,22 +75,22 @@ _COURTESY = re.compile(
     r"|(?:good|great|nice) (?:idea|choice|thinking)|sounds good|all right|alright|understood|noted"
     r"|(?:it|that|this)(?: all)? depends on (?:what (?:matters|you)|your (?:needs|preferences|"
     r"priorities|taste|goals))[a-z' ]*"
-    r"|(?=.* you\b)(?!.* that\b)(?:if you (?:like|want|wish|prefer) )?i(?:'d be| would be|'m|'ll|"
-    r" can| could| will)(?: also| gladly| then| happy to| glad to)* (?:look (?:up|into)|explain|"
-    r"compare|check|prepare|draft|write|list|calculate|work out|put together|summari[sz]e|find|"
+    r"|(?=.* you\b)(?!.* that\b)(?:if you(?:'d)? (?:like|want|wish|prefer) )?i(?:'d be| would be|'m"
+    r"|'ll| can| could| will)(?: also| gladly| then| happy to| glad to)* (?:look (?:up|into)|find|"
+    r"compare|check|prepare|draft|write|list|calculate|work out|put together|summari[sz]e|explain|"
     r"translate|go (?:through|over)|help) [a-z' ]+"
-    r"|(?:sure|certainly|of course|absolutely|okay|ok|great|gladly)(?: thing)?"
+    r"|(?:sure|certainly|of course|absolutely|okay|ok|great|gladly)(?: thing)?|cheers"
     r"|(?:that's |that is |what )?(?:an? )?(?:great|good|excellent|interesting) question"
     r"|i(?:'d|'m| would| am)(?: be)? (?:happy|glad) to (?:help|assist)(?: you)?(?: with [a-z]+)?"
-    r"|(?:i |we )?hope (?:this|that|it|these) (?:helps?|answers?|clarif|is|are|was)[a-z' ]*"
+    r"|(?:i |we )?hope (?:this|that|it|these) (?:helps?|answers?|clarif|e ?mail|is|are|was)[a-z' ]*"
     r"|(?:please )?(?:let me know|feel free to (?:ask|contact|reach out)|(?:don't|do not) hesitate)"
-    r"(?: (?:if|to|for) [a-z' ]+)?"
+    r"(?: (?:if|to|for) [a-z' ]+)?|(?:i'm |we |i )?(?:sorry|apologi[sz]e) for \w+ inconvenience"
     r"|if you (?:have|need|would like) (?:any|more|further|help) [a-z' ]+"
     r"|(?:for (?:more|further) (?:information|details) )?(?:please )?"
     r"(?:see|read|visit|check|click|refer to|go to|consult)(?: (?:also|the|this|that|our|your|full|"
     r"links?|pages?|website|site|sources?|documents?|articles?|here|above|below|report|section))+"
-    r"|(?:best|kind|warm)? ?regards|sincerely(?: yours)?|yours (?:truly|sincerely)|cheers"
-    r"|(?:have|enjoy) (?:a|your) (?:nice |great |good |lovely )?(?:day|meal|stay|visit|trip)|enjoy"
+    r"|(?:best|kind|warm)? ?regards|sincerely(?: yours)?|yours (?:truly|sincerely|faithfully)|enjoy"
+    r"|(?:have|enjoy) (?:a|your) (?:nice |great |good |lovely )?(?:day|meal|stay|visit|trip)"
     r"|(?:i |we )?wish (?:you|everyone)(?: both| all)? (?:an?|all|much|the|good|lots) [a-z' ]+"
     r"|(?:hearty |warm )?congratulations(?: to (?:you|all|everyone|the) ?[a-z' ]*)?"
 )
@@ -246,7 +246,8 @@ def is_verb(sequence: Sequence[Word], position: int) -> bool:
     """Return True if the form of a word, and the word before it, may be those of a verb."""
     norm, before = sequence[position].norm, sequence[position - 1].norm
     agrees = norm.endswith("s") or before.endswith("s")
-    return is_finite_verb(norm) or may_be_past(norm) or (agrees and may_be_verb(norm))
+    finite = is_finite_verb(norm) and (norm != "am" or before == "i")  # not "11 am"
+    return finite or may_be_past(norm) or (agrees and may_be_verb(norm))
 
 
 def _may_state(content: str) -> bool:

@@ -53,7 +53,8 @@ _OPENER = re.compile(
     r"|(?:please note that|note that|it is worth noting that|keep in mind that)\b[,:]?\s+)",
     re.IGNORECASE,
 )
-_NAME = rf"(?!(?:{'|'.join([*MONTHS, 'Spring', 'Summer', 'Autumn', 'Winter'])})\b)[A-ZÀ-Ý][\w'’-]+"
+_NO_NAME = rf"(?:{'|'.join([*MONTHS, 'Spring', 'Summer', 'Autumn', 'Winter'])})\b"
+_NAME = rf"(?!{_NO_NAME})(?-i:[A-ZÀ-Ý])(?!\d)[\w'’-]+"
 _AUTHORS = rf"{_NAME}(?:(?:,|\s+and|\s*&)\s+{_NAME})*(?:,?\s+et\s+al\.?)?"
 _CITATION = re.compile(
     r"(?<!\s)\s*(?:"

@@ -14,7 +14,7 @@ from halldetect.reading.document import Block, Citation, Span, TrackedText
 from halldetect.reading.normalise import normalised
 from halldetect.reading.sentences import sentences_of
 from halldetect.reading.structured import read_records
-from halldetect.reading.words import AUXILIARIES, FUNCTION_WORDS, PREPOSITIONS
+from halldetect.reading.words import AUXILIARIES, FUNCTION_WORDS, PREPOSITIONS, may_be_past
 
 _LABEL = re.compile(r"([^.:!?\n]{1,60}):\s+(?=\S)")
 _LABEL_END = re.compile(r"[\s:.–—-]+\Z")
@@ -47,7 +47,10 @@ _ASSIGNMENT = re.compile(
 _COMMENT = re.compile(r"(?:^|\s)(?:#+|//+|--|/?\*+)\s+(?=\S+\s+\S)")
 # A longer lead-in or header is not repeated in every item or row.
 MAX_LEAD = 300
-_PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNORECASE)
+_FRAGMENT = re.compile(
+    r"(?i)(?:I|s?he|they|we|you|h?is|her|their|my|our|not|are|was|were|ha[sd]|can|must)\b"
+)
+_ADDED = re.compile(r"([^,(]+)[,(]\s*(\w+)")
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,14 @@ class LeadIn:
 def is_independent(text: str, *, at_least: int = 2) -> bool:
     """Return True if the text after a label is a sentence that does not need the label.
 
-    A text that does not end like a sentence must have `at_least` words.
+    "Not included" and "11 am to 5 pm" need it. A text without an end must have `at_least` words.
     """
-    if _PERSON.match(text) or (len(text.split()) < at_least and not text.endswith(".")):
+    if _FRAGMENT.match(text) or (len(text.split()) < at_least and not text.endswith(".")):
         return False
-    return is_sentence(text) or (text.rstrip().endswith((".", "!")) and len(text.split()) >= 4)
+    if (added := _ADDED.match(text)) is not None and may_be_past(added[2].lower()):
+        text = added[1]  # "Ann Hall, based in York"
+    ends = text.rstrip().endswith((".", "!")) and not re.match(r"[€$£]?\d", text)  # "940 euros."
+    return is_sentence(text) or (ends and len(text.split()) >= 4)
 
 
 def strip_end(text: TrackedText) -> TrackedText:

@@ -125,7 +125,7 @@ def _seen(character: str) -> str:
         folded = unicodedata.normalize("NFKC", character)
         if folded.isascii() and folded.isalnum():
             return folded
-    return character
+    return {"∼": "~", "℃": "°C", "℉": "°F"}.get(character, character)  # unknown to tokenizers
 
 
 def _latin(match: re.Match[str]) -> str:

@@ -153,17 +153,21 @@ class _Reader:
         if depth == 0 and len(block.lines) == 1 and block.lines[0].bold:
             self._title(block.lines[0])
             return
-        denial = self._lead(depth)
+        denial = self._lead(depth, item=bool(_MARK.match(normalised(block.lines[0].text).text)))
         for at, line in enumerate(_unwrapped(block.lines)):
+            start = line.text.origins[0] if at and depth else 0
+            flush = self._text[max(0, start - 4) : start].rstrip("*_").endswith("\n")
+            if flush and line.text.text.rstrip().endswith(":"):
+                block, depth = block._replace(items=()), 0  # Markdown adds it to the last item
             self._line(line, block, first=at == 0)
             if depth == 0 and denial is not None and denial.denies and self._leads[0] is None:
                 self._leads[0] = denial  # it denies the whole paragraph
-        if denial is not None and self._leads[0] is denial and depth == 0:
+        if denial is not None and self._leads[0] is denial and depth == 0 and not self._in_list:
             self._leads[0] = None
 
     def _line(self, line: Line, block: Block, *, first: bool) -> None:
         start = self._strip_marks(line, block, first=first)
-        lead = self._lead(len(block.items))
+        lead = self._lead(len(block.items), item=start.item)
         in_references = self._references
         definition = _DEFINITION.match(start.text.text)
         if definition is not None:
@@ -273,7 +277,7 @@ class _Reader:
             )
             if lead is not None and lead.unit is not None and item:
                 (self._repeated if needed else self._needed).add(lead.unit)
-            if ends_open or (last and item):
+            if ends_open or (last and item and depth):
                 lead_unit = number if ends_open else None
                 self._set_lead(depth, LeadIn(strip_end(content), lead_unit))
             elif last and not item:
@@ -290,14 +294,15 @@ class _Reader:
 
     # Lead-ins
 
-    def _lead(self, depth: int) -> LeadIn | None:
-        """Return the lead-in of a line at this list depth."""
+    def _lead(self, depth: int, *, item: bool = False) -> LeadIn | None:
+        """Return the lead-in of a line at this list depth; an `item` may have an unknown mark."""
         self._resize(depth)
         if depth > 0:
             self._in_list = True
             return self._leads[depth - 1]
-        if self._in_list:  # the lead-in of a list ends with it
-            self._in_list, self._leads[0] = False, None
+        if self._in_list and not item:  # the lead-in of a list ends with it
+            self._leads[0] = None
+        self._in_list = item
         return self._leads[0]
 
     def _set_lead(self, depth: int, lead: LeadIn | None) -> None:

@@ -63,14 +63,15 @@ _THAI_END = re.compile(
     r"(?=\s(?!และ|ที่|ซึ่ง|หรือ|โดย|แต่|เพื่อ|ว่า|รวม)[\u0e01-\u0e4e])"
 )
 _MIN_THAI = 60
-# Footnote marks after a full stop belong to the sentence before it, unless a line begins with one.
-_FOOTNOTES = re.compile(r"(?:\s?\[(?:\w|\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*)\])+(?=\s|$)")
+# Footnote marks after a full stop belong to the sentence before, unless a line or "[2] adds" does.
+_FOOTNOTES = re.compile(r"(?:\s?\[(?:\w|\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*)\])+(?=\s|$)(?!\s[a-z])")
 # A lone list mark, which is never a sentence: "1.", "(a)", "IV.", "12)".
 _MARK_ALONE = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]{1,2}")
 # At the start of a line, also the number of an item of a long list.
 _LINE_MARK = re.compile(rf"{_MARK_ALONE.pattern}|\d{{4,6}}[.)]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 WINDOW = 1_000
+_OPENING = re.compile(r"[“„‘«‹](?=\w)")  # nupunkt takes “Dr for a word
 # The middle of a run without a space, longer than any word.
 _RUN = re.compile(r"(?<=\S{40})\S{40,}(?=\S{40})")
 
@@ -149,7 +150,7 @@ def _known_ends(content: str) -> Iterator[int]:
     Long lines are read in windows, and long runs without a space are changed, because nupunkt can
     take quadratic time. A window begins with the last sentence before it, which may be cut.
     """
-    content = _RUN.sub(lambda run: "x" * len(run[0]), content)
+    content = _RUN.sub(lambda run: "x" * len(run[0]), _OPENING.sub('"', content))
     start = 0
     while len(content) - start > WINDOW:
         spans = list(_splitter().span_tokenize(content[start : start + WINDOW]))

@@ -1,13 +1,14 @@
 """Find statements that the source makes word for word.
 
-Such a statement needs no verifier. Letter case, typographic quotation marks and dashes, white space
-and the final full stop are ignored.
+Such a statement needs no verifier. Letter case, typographic quotation marks and dashes, entities,
+white space and the final full stop are ignored.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from html import unescape
 from itertools import accumulate
 
 from halldetect.reading.document import Document, Span
@@ -52,6 +53,6 @@ def _read(document: Document) -> tuple[str, list[int], dict[int, int]]:
 
 
 def _plain(text: str) -> str:
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_PLAIN)
+    if "&" in text or not text.isascii():
+        text = unicodedata.normalize("NFKC", unescape(text)).translate(_PLAIN)
     return " ".join(text.casefold().split())
