@@ -294,6 +294,7 @@ def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
 
 def _is_question(content: str) -> bool:
     """Return True for a question in form and meaning, not for a statement with a question mark."""
+    content = re.sub(r"\AQ(?:uestion)? ?\d{0,2}[.:]\s+", "", content)
     if _QUESTION_END.search(content) is None:
         return False
     if content.startswith("¿"):

@@ -48,7 +48,8 @@ _COMMENT = re.compile(r"(?:^|\s)(?:#+|//+|--|/?\*+)\s+(?=\S+\s+\S)")
 # A longer lead-in or header is not repeated in every item or row.
 MAX_LEAD = 300
 _FRAGMENT = re.compile(
-    r"(?i)(?:I|s?he|they|we|you|h?is|her|their|my|our|not|are|was|were|ha[sd]|can|must)\b"
+    r"(?i)(?:I|s?he|they|we|you|h?is|her|their|my|our|are|was|were|ha[sd]|can|must"
+    r"|not(?! \w+ly| all| every| only))\b"
 )
 _ADDED = re.compile(r"([^,(]+)[,(]\s*(\w+)")
 
@@ -85,7 +86,7 @@ def is_independent(text: str, *, at_least: int = 2) -> bool:
     if _FRAGMENT.match(text) or (len(text.split()) < at_least and not text.endswith(".")):
         return False
     if (added := _ADDED.match(text)) is not None and may_be_past(added[2].lower()):
-        text = added[1]  # "Ann Hall, based in York"
+        text = added[1] + text.rstrip()[-1]  # "Ann Hall, based in York"
     ends = text.rstrip().endswith((".", "!")) and not re.match(r"[€$£]?\d", text)  # "940 euros."
     return is_sentence(text) or (ends and len(text.split()) >= 4)
 

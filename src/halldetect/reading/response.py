@@ -47,6 +47,8 @@ _NUMBERED_SOURCE = re.compile(r"\s*\[\^?[\w-]{1,12}\]")
 _MIN_WRAPPED = 50
 _CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 _LINK_TITLE = re.compile(r"\S+\s+[\"'(](.+)[\"')]\s*")
+_SIGN_OFF = re.compile(r"(?i)(?:(?:best|kind|warm) )?regards|sincerely|yours |cheers\b")
+_NAME = re.compile(r"[^\W\d_][\w'’.-]*(?:,? [^\W\d_][\w'’.-]*| &){0,5},?")  # or an office
 _UNTICKED = "an unticked box: it is not clear if this is said or denied"
 
 # A lead-in that states a fact of its own: "After the crash of 2018 three things changed:"
@@ -100,6 +102,7 @@ class _Reader:
         self._references = False
         self._in_list = False
         self._last_number = 0
+        self._signs = False  # "Best regards," was read
         self._blocks_of_item = Counter(chain.from_iterable([block.items for block in self._blocks]))
 
     def units(self) -> tuple[Unit, ...]:
@@ -250,6 +253,9 @@ class _Reader:
             opened = remove_openers(text) if self._english else text
             content, named = split_named_source(opened, self._names)
             reason = no_assertion(content.text, english=self._english)
+            if self._signs and _NAME.fullmatch(content.text) and not is_sentence(content.text):
+                reason = reason or "a signature"
+            self._signs = reason == "a signature" or bool(_SIGN_OFF.match(content.text))
             last = at == len(parts) - 1
             ends_open = last and content.text.rstrip().endswith(":")
             nested = item and at == 0 and self._holds_more(block)
