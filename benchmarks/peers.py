@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.store import RESULTS, command, store
-from halldetect.config import PAPER_EXTRACTOR
 from halldetect.models.integrity import digest_of
 from halldetect_bench.datasets.edited_texts import SUMMEDITS_DOMAINS
 from halldetect_bench.datasets.labelled_rows import Row
@@ -36,6 +35,7 @@ VERIFIERS = ("base", "large")
 # The paper's metrics and datasets that we have; its methods, and ours, in the order of its table.
 SHOWN = ("F1", "precision", "recall")
 PAPER_DATASETS = ("qags-cnndm", "pubmedqa")
+APART = ("selfcheck", "paper")  # folders of methods that scored a part of the rows
 PAPER_METHODS = ("embedding", "nli-only", "llm-cot", "selfcheck", "paper", "halldetect")
 
 
@@ -43,31 +43,30 @@ class Ours:
     """Our stored results: predictions by row, and reports on the weights in the package."""
 
     def __init__(self) -> None:
-        bench, selfcheck = RESULTS / "bench", RESULTS / "selfcheck"
+        bench = RESULTS / "bench"
         settings = read_settings(bench)
         self.evidence = Evidence(read_all(bench), settings)
-        self.selfcheck = Evidence(read_all(selfcheck), read_settings(selfcheck))
+        self.apart = {
+            name: Evidence(read_all(RESULTS / name), read_settings(RESULTS / name))
+            for name in APART
+        }
         files = {name: RESULTS / name / "report.json" for name in VERIFIERS}
         self.reports = {name: json.loads(file.read_bytes()) for name, file in files.items()}
         self.digests = {f"{name}/report.json": digest_of(file) for name, file in files.items()}
         self.digests["bench"] = digest_of_results(bench)
         # Verifiers whose predictions are of other weights than those in the package.
         self.earlier = settings.newer.keys()
-        papers = (one for one in self.evidence.methods if one.startswith("paper"))
         self.labels = {
             "base": self.evidence.reference,
             "large": self.evidence.find("halldetect", "large"),
-            "paper": next((one for one in papers if PAPER_EXTRACTOR in one), None),
         }
 
     def scores(self, dataset: str) -> Peers:
         """Return the scores of `base`, `large` and the paper's method on a dataset."""
-        known = self.evidence.scores
-        return {
-            name: known[label][dataset]
-            for name, label in self.labels.items()
-            if label is not None and dataset in known[label]
-        }
+        scores = self.evidence.scores
+        known = {of: scores.get(label or "", {}) for of, label in self.labels.items()}
+        known["paper"] = self.apart["paper"].scores.get("paper", {})
+        return {of: one[dataset] for of, one in known.items() if dataset in one}
 
     def reported(self, part: str, key: str, metric: str) -> list[dict[str, Any]]:
         """Return a figure of the reports on the weights in the package, with its rows."""
@@ -175,7 +174,7 @@ def paper_table(ours: Ours, theirs: list[dict[str, Any]]) -> list[dict[str, Any]
     """Return the paper's table, then our runs of its methods, then ours on the same datasets."""
     table = [{"of": "published", **one} for one in theirs]
     for name in PAPER_METHODS:
-        evidence = ours.selfcheck if name == "selfcheck" else ours.evidence
+        evidence = ours.apart.get(name, ours.evidence)
         for label, header in evidence.headers.items():
             is_ours = name != "halldetect" or label in ours.labels.values()
             if header.method["name"] == name and is_ours:

@@ -20,7 +20,7 @@ SHIPPED = {
     "base": digest_of(PACKAGE / "base" / "model.onnx")[:8],
     "large": digest_of(PACKAGE / "large" / "adapter.lora8")[:8],
 }
-FOLDERS = ("bench", "rag", "selfcheck")  # packed predictions: settings.toml names their weights
+FOLDERS = ("bench", "rag", "selfcheck", "paper")  # packed; settings.toml names the weights
 FILES = sorted(
     path.relative_to(RESULTS).as_posix()
     for path in RESULTS.rglob("*.json")
