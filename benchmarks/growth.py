@@ -40,9 +40,9 @@ def texts(words: int, claims: int) -> tuple[str, str]:
     said = []
     for at in range(claims):
         opened = rows[at % max(words // 60, 1)]["source"].split(".")[0].split()
-        year = int(opened[-1]) + (7 if at % 3 == 1 else 0)
+        year = int(opened[-1]) + (307 if at % 3 == 1 else 0)  # a year of no other row
         name = " ".join(opened[1:-3])
-        said.append(f"It was in {year} that people first saw the {name}, as note {at} says.")
+        said.append(f"The {name} has been open since {year}, as note {at} says.")
     return source, " ".join(said)
 
 
