@@ -13,8 +13,8 @@ from tests.support.shape import files, functions, lines, sizes
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (23329, 20000),
-    "core": (11663, 10000),
+    "halldetect": (23344, 20000),
+    "core": (11678, 10000),
     "halldetect_serve": (4470, 4500),
     "halldetect_serve JavaScript": (1505, 1600),
     "halldetect_bench": (5845, 8500),
@@ -29,7 +29,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.knowledge": (705, None),
     "halldetect.large": (1160, None),
     "halldetect.models": (785, None),
-    "halldetect.reading": (4292, None),
+    "halldetect.reading": (4307, None),
     "halldetect.render": (1395, None),
     "halldetect.repair": (825, None),
     "halldetect.report": (780, None),

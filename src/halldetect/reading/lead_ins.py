@@ -24,6 +24,7 @@ REFERENCES = re.compile(
     r"further reading|see also|read more|more information)(?: used| cited)?",
     re.IGNORECASE,
 )
+_ON_ANSWER = re.compile(rf"(?:{REFERENCES.pattern}|confidence(?: score)?)[,:]", re.IGNORECASE)
 FALSE = re.compile(  # but not the value in "overwrite=False"
     r"(?<!=)\b(?:false|wrong|incorrect|untrue|myths?|misconceptions?|lies|not true|fiction|fake|"
     r"rumou?rs?|debunked|hoax(?:es)?|never happened|inaccurate|mistaken)\b",
@@ -218,6 +219,9 @@ def read_code(block: Block, text: str) -> Iterator[Cell]:
     for span, said in records or ():
         own = TrackedText.of(text, start + span.start, start + span.end)
         read = own if said is None else TrackedText.added(said)
+        if _ON_ANSWER.match(read.text) and not is_sentence(read.text.partition(": ")[2]):
+            yield Cell(read, "a note on the answer", own)
+            continue
         skipped = no_assertion(read.text) or names_topic(read.text, marked=True)
         yield Cell(read, "code" if skipped else None, own)
     for line in () if records else block.lines:

@@ -6,6 +6,7 @@ statements, `lead_ins` joins headings, labels and table headers to the text afte
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -47,6 +48,7 @@ _NUMBERED_SOURCE = re.compile(r"\s*\[\^?[\w-]{1,12}\]")
 _MIN_WRAPPED = 50
 _CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 _LINK_TITLE = re.compile(r"\S+\s+[\"'(](.+)[\"')]\s*")
+_OBJECT = re.compile(r"\s*\[?\s*\{")
 _SIGN_OFF = re.compile(r"(?i)(?:(?:best|kind|warm) )?regards|sincerely|yours |cheers\b")
 _NAME = re.compile(r"[^\W\d_][\w'’.-]*(?:,? [^\W\d_][\w'’.-]*| &){0,5},?")  # or an office
 _UNTICKED = "an unticked box: it is not clear if this is said or denied"
@@ -74,6 +76,14 @@ def read_response(
     return Document(text, (), answering(units, question, english=english))
 
 
+def _is_json(text: str) -> bool:
+    """Return True for a text that is a JSON object, or a list with one in front."""
+    try:
+        return _OBJECT.match(text) is not None and bool(json.loads(text))
+    except (ValueError, RecursionError):
+        return False
+
+
 class _LineStart(NamedTuple):
     """A line without the marks at its start; `item` is True for the first line of a list item."""
 
@@ -90,7 +100,8 @@ class _Reader:
         self, text: str, question: str | None, names: Sequence[str], english: bool
     ) -> None:
         self._text = text
-        self._blocks = read_blocks(text)
+        whole = Block("code", (Line(TrackedText.of(text, 0, len(text))),))
+        self._blocks = [whole] if _is_json(text) else read_blocks(text)
         self._names = names
         self._english = english
         self._asks_why = question is not None and "why" in question.casefold()
