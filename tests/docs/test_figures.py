@@ -213,7 +213,7 @@ def batches() -> list[str]:
         f"{rates['local, typical, all threads']:.0f} with ten, "
         f"{rates['local, short, from the cache']:,.0f} from the cache",
         f"reach {read('batch')['nodes']['2 nodes']['of_linear']:.2f} of twice the rate of one",
-        f"waits {hold['seconds_median']:.1f} s in the median and {hold['seconds_95']:.1f} s at the "
+        f"waits {hold['seconds_median']:.2f} s in the median and {hold['seconds_95']:.1f} s at the "
         f"95th percentile; {repaired['seconds_95']:.1f} s with repair",
         f"five best of {wice['passages']:,} passages",
         f"for {wice['evidence_at_5']:.0%} of {wice['claims']} claims".replace("%", " %"),
@@ -231,14 +231,20 @@ def stored(file: str) -> str:
 
 
 def speed() -> list[str]:
-    one, price = read("batch")["gpu"]["large"], read("price-openvino")
-    again = price["second answer, large over base"]["seconds"]
+    one = read("batch")["gpu"]["large"]
+    price, other = (read(f"price-{name}") for name in ("openvino", "onnxruntime"))
+    first, again = (
+        [file[key]["seconds"] for file in (price, other)]
+        for key in ("large over base", "second answer, large over base")
+    )
+    memory = (file["start"]["large"]["peak_mib"] * 2**20 / 1e9 for file in (price, other))
     return [
         f"answers for {one['alone_rows_a_second']:.0f} mixed rows a second, and `batch` checks "
         f"{one['rows_a_second']:.0f}",
-        f"took {price['large over base']['seconds']:.0f} times as long as `base` with OpenVINO, "
-        f"and {again:.1f} times for a second answer",
-        f"takes {price['start']['large']['peak_mib'] * 2**20 / 1e9:.1f} GB",
+        f"took {first[0]:.0f} times as long as `base` with OpenVINO, and {again[0]:.1f} times for "
+        "a second answer",
+        f"took {first[1]:.0f} times as long, and {again[1]:.1f} times for a second answer",
+        "takes {:.1f} GB, with onnxruntime {:.1f} GB".format(*memory),
     ]
 
 

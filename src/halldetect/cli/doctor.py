@@ -42,7 +42,7 @@ machine, and the models on it. Nothing is downloaded.
 EPILOG = "exit status: 0 if the default check works, else 1, with the reason on standard error"
 # Tokens that `base` reads for a news summary of three sentences, how many times as long `large`
 # takes (docs/speed.md), and the share of responses that `auto` asks it about.
-BASE_TOKENS, SLOWER, SLOWER_ON_OPENVINO, ASKED = 700, 44, 27, 0.25
+BASE_TOKENS, SLOWER, SLOWER_ON_OPENVINO, ASKED = 700, 41, 27, 0.25
 # Most seconds that people wait for `large`, or for `auto` on average.
 PATIENCE = 5.0
 
