@@ -97,7 +97,7 @@ def plot(found: dict[str, Any]) -> str:
 def section(result: dict[str, Any]) -> str:
     """Return the tables of the page."""
     found = result["verifiers"]
-    lines = [f"Seconds of processor time (tokens read), one thread of a {result['processor']}:"]
+    lines = [f"Seconds of processor time (tokens read), one thread, {result['processor']}:"]
     for key, sizes in SIZES.items():
         cells = {
             name: {row[key]: f"{row['seconds']} ({row['tokens']:,})" for row in one[key]}

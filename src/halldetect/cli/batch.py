@@ -248,7 +248,7 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     rows = [row for part in parts for row in part.rows]
     labels = [_label(row) for row in rows]
     require_writable(arguments.output)
-    fit_cut([0.0] * labels.count(False), (), arguments.risk, {})  # are they enough?
+    fit_cut([0.0] * labels.count(False), (), arguments.risk, {})  # raises if too few
 
     def fitted(detector: Detector) -> Cut:
         reports = detector.check_many([row.pair for row in rows if row.pair is not None])

@@ -100,7 +100,7 @@ def _own_verifier(name: str | None) -> Any:
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
     try:
         made = getattr(import_module(found[1]), found[2])()
-        _ = made.description  # another class has none
+        _ = made.description  # raises if it is no verifier
         return made
     except Exception as error:  # it is the user's code
         raise ConfigurationError(f"cannot use the verifier {name}: {described(error)}") from error

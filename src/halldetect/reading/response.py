@@ -50,7 +50,7 @@ _CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 _LINK_TITLE = re.compile(r"\S+\s+[\"'(](.+)[\"')]\s*")
 _OBJECT = re.compile(r"\s*\[?\s*\{")
 _SIGN_OFF = re.compile(r"(?i)(?:(?:best|kind|warm) )?regards|sincerely|yours |cheers\b")
-_NAME = re.compile(r"[^\W\d_][\w'’.-]*(?:,? [^\W\d_][\w'’.-]*| &){0,5},?")  # or an office
+_SIGNER = re.compile(r"[^\W\d_][\w'’.-]*(?:,? [^\W\d_][\w'’.-]*| &){0,5},?")  # or an office
 _UNTICKED = "an unticked box: it is not clear if this is said or denied"
 
 # A lead-in that states a fact of its own: "After the crash of 2018 three things changed:"
@@ -113,7 +113,7 @@ class _Reader:
         self._references = False
         self._in_list = False
         self._last_number = 0
-        self._signs = False  # "Best regards," was read
+        self._signed = False  # as by "Best regards,"
         self._blocks_of_item = Counter(chain.from_iterable([block.items for block in self._blocks]))
 
     def units(self) -> tuple[Unit, ...]:
@@ -264,9 +264,9 @@ class _Reader:
             opened = remove_openers(text) if self._english else text
             content, named = split_named_source(opened, self._names)
             reason = no_assertion(content.text, english=self._english)
-            if self._signs and _NAME.fullmatch(content.text) and not is_sentence(content.text):
+            if self._signed and _SIGNER.fullmatch(content.text) and not is_sentence(content.text):
                 reason = reason or "a signature"
-            self._signs = reason == "a signature" or bool(_SIGN_OFF.match(content.text))
+            self._signed = reason == "a signature" or bool(_SIGN_OFF.match(content.text))
             last = at == len(parts) - 1
             ends_open = last and content.text.rstrip().endswith(":")
             nested = item and at == 0 and self._holds_more(block)
