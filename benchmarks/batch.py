@@ -27,7 +27,7 @@ from halldetect import Detector, __version__
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.ray import Cluster, run_on_ray
-from halldetect.verification.devices import physical_cores
+from halldetect.machine.devices import physical_cores
 from halldetect.verification.presets import HUB
 from halldetect_bench.predictions import portable
 from halldetect_bench.registry import load_dataset

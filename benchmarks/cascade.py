@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from benchmarks.store import RESULTS, command, store
 from halldetect.verification.cascade import UNSURE_FROM, UNSURE_TO
-from halldetect_bench.predictions import read_all
+from halldetect_bench.results_folder import read_all
 from halldetect_bench.stats.classification_metrics import auroc
 from halldetect_bench.stats.selection import read_settings, weights_of
 from training.large.measure import Floats, balanced

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.store import command, entries, store
-from halldetect.explanation.error_kinds import error_kind
 from halldetect.facts.recogniser import FactKind, find_facts
+from halldetect.faults.error_kinds import error_kind
 from halldetect.reading.sentences import sentences
 from halldetect.report import ErrorKind
 

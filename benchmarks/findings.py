@@ -43,7 +43,7 @@ from benchmarks.suites import suite_rows
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import pipeline
 from halldetect.detector import BLOCK, Detector
-from halldetect.findings.wrong_words import find_words
+from halldetect.faults.wrong_words import find_words
 from halldetect.inputs import Pair
 from halldetect.reading.document import Span
 from halldetect.reading.sentences import sentences

@@ -40,7 +40,7 @@ from halldetect.knowledge.readers import SourceFile
 from halldetect.protocols import Verifier
 from halldetect_bench.registry import data_root
 from halldetect_bench.stats.classification_metrics import auroc
-from training.leaks import read
+from training.files import read
 from training.operating_points import at_operating_point
 
 DEPTHS = (1, 5, 10, 20)

@@ -25,7 +25,7 @@ from benchmarks.store import DATA, command, entries, store
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect.detector import Detector
 from halldetect.inputs import Source
-from halldetect.models.integrity import digest_of
+from halldetect.machine.integrity import digest_of
 from halldetect.verification.presets import CASCADE
 from halldetect_bench.registry import load_dataset
 from halldetect_bench.stats.resampling import COMPARED, Rows, draw_documents, figure, figures

@@ -20,10 +20,11 @@ from typing import Any
 
 from benchmarks.store import command
 from halldetect.errors import InputError
-from halldetect.models.integrity import WEIGHTS, digest_of, file_digests, joint_digest
+from halldetect.machine.integrity import WEIGHTS, digest_of, file_digests, joint_digest
 from halldetect.verification.verifiers.onnx import OnnxVerifier
 from halldetect_bench.packed import COARSE, COLUMNS, COSTS, FINE, ROWS, Row
-from halldetect_bench.predictions import Prediction, Results, latency_folders, read_all
+from halldetect_bench.predictions import Prediction, Results, latency_folders
+from halldetect_bench.results_folder import read_all
 from halldetect_bench.stats.growth import SIZES
 from halldetect_bench.stats.sentence_level import sentence_scores
 

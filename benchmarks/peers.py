@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.store import RESULTS, command, store
-from halldetect.models.integrity import digest_of
+from halldetect.machine.integrity import digest_of
 from halldetect_bench.datasets.edited_texts import SUMMEDITS_DOMAINS
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.datasets.peer_outputs import OUTPUTS, Clones, Peers, json_digest, summedits
-from halldetect_bench.predictions import read_all, row_digest
+from halldetect_bench.predictions import row_digest
 from halldetect_bench.registry import load_dataset
+from halldetect_bench.results_folder import read_all
 from halldetect_bench.stats import resampling
 from halldetect_bench.stats.evidence import Evidence
 from halldetect_bench.stats.selection import read_settings

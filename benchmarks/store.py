@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from halldetect.models.integrity import WEIGHTS, digest_of
-from training.leaks import read
+from halldetect.machine.integrity import WEIGHTS, digest_of
+from training.files import read
 
 RESULTS = Path(__file__).parent / "results"
 DATA = Path(__file__).parents[1] / "tests" / "data"

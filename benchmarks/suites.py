@@ -29,7 +29,7 @@ from benchmarks.store import DATA, RESULTS, command, entries, store
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect.detector import Detector
 from halldetect.inputs import Pair, Source
-from halldetect.models.integrity import digest_of
+from halldetect.machine.integrity import digest_of
 from halldetect.reading.document import Span
 from halldetect.report import Report, Status, Verdict
 from tests.support.copied_sentences import copies

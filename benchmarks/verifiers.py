@@ -30,7 +30,7 @@ def verifier_of(options: argparse.Namespace) -> Verifier:
     """Return the verifier that the options name."""
     if options.base is not None:
         from halldetect.large.load import load_large
-        from halldetect.verification.devices import torch_device
+        from halldetect.machine.devices import torch_device
 
         device = torch_device(options.device)
         return load_large(options.base, options.adapter or _ADAPTER, device=device)

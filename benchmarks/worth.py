@@ -24,13 +24,13 @@ from benchmarks.store import RESULTS, command, store
 from benchmarks.store import stored as read_results
 from benchmarks.svg import Panel, bars, curves
 from halldetect.batch.results import wilson_interval
-from halldetect.models.integrity import WEIGHTS
+from halldetect.machine.integrity import WEIGHTS
 from halldetect.verification.cascade import is_unsure
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.registry import load_dataset
 from halldetect_bench.stats.resampling import draw_documents, figure, rank_correlation
+from training.files import read
 from training.large.measure import Answers, Floats, drawn
-from training.leaks import read
 
 RATES = RESULTS / "rates.json"
 DOCS = Path(__file__).parents[1] / "docs"

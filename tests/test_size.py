@@ -11,33 +11,33 @@ import pytest
 from tests.support.paths import ROOT
 from tests.support.shape import files, functions, lines, sizes
 
-# part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
+# part: (ceiling, goal). The core is every module on the path of a check.
+# Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (23344, 20000),
-    "core": (11678, 10000),
-    "halldetect_serve": (4470, 4500),
-    "halldetect_serve JavaScript": (1505, 1600),
-    "halldetect_bench": (5845, 8500),
-    "training and benchmarks": (12025, 12000),
-    "Python files in src": (232, 240),
-    "modules in the package root": (12, 12),
+    "halldetect": (23398, 20500),
+    "core": (13524, 10000),
+    "halldetect_serve": (4469, 4400),
+    "halldetect_serve JavaScript": (1504, 1600),
+    "halldetect_bench": (5851, 7000),
+    "training and benchmarks": (12042, 11500),
+    "Python files in src": (237, 240),
+    "modules in the package root": (15, 12),
     "halldetect.agents": (855, None),
-    "halldetect.batch": (2140, None),
-    "halldetect.cli": (2290, None),
-    "halldetect.explanation": (413, None),
-    "halldetect.integrations": (1120, None),
+    "halldetect.batch": (2109, None),
+    "halldetect.cli": (2156, None),
+    "halldetect.facts": (948, None),
+    "halldetect.faults": (1292, None),
+    "halldetect.files": (484, None),
+    "halldetect.integrations": (1116, None),
     "halldetect.knowledge": (705, None),
-    "halldetect.large": (1160, None),
-    "halldetect.models": (785, None),
-    "halldetect.reading": (4307, None),
-    "halldetect.render": (1395, None),
-    "halldetect.repair": (825, None),
-    "halldetect.report": (780, None),
-    "halldetect.stream": (207, None),
-    "halldetect.verification": (1890, None),
-    "halldetect.findings": (880, None),
-    "halldetect.facts": (950, None),
-    "halldetect.paper": (730, None),
+    "halldetect.large": (1352, None),
+    "halldetect.machine": (635, None),
+    "halldetect.paper": (815, None),
+    "halldetect.reading": (3911, 3000),
+    "halldetect.render": (1008, None),
+    "halldetect.repair": (822, None),
+    "halldetect.report": (1032, None),
+    "halldetect.verification": (1823, None),
 }
 # Parts that have no ceiling.
 FREE = {"tests", "files in src"}

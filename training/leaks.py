@@ -22,6 +22,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from training.files import read
+
 csv.field_size_limit(sys.maxsize)
 
 RUN = 10
@@ -47,23 +49,6 @@ ALSO = (
     *(f"ragtruth-selection-{task}" for task in ("qa", "summary", "data2txt")), "clearfacts",
     *(f"memerag-{language}" for language in ("en", "de", "es", "fr", "hi")),
 )  # fmt: skip
-
-
-def read(path: Path) -> Iterator[Any]:
-    """Yield the records of a JSON, JSON lines, CSV or xz-compressed JSON lines file."""
-    if path.suffix == ".csv":
-        with path.open(encoding="utf-8", newline="") as file:
-            yield from csv.DictReader(file)
-    elif path.suffix == ".xz":
-        with lzma.open(path, "rt", encoding="utf-8") as file:
-            yield from map(json.loads, file)
-    else:
-        text = path.read_text(encoding="utf-8")
-        try:
-            data = json.loads(text)
-            yield from data if isinstance(data, list) else data.values()
-        except json.JSONDecodeError:
-            yield from map(json.loads, filter(None, text.splitlines()))
 
 
 def tokens(text: str) -> list[str]:

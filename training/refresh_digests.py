@@ -2,7 +2,7 @@
 
 import json
 
-from halldetect.models.integrity import DIGESTS, WEIGHTS, file_digests, joint_digest
+from halldetect.machine.integrity import DIGESTS, WEIGHTS, file_digests, joint_digest
 
 if __name__ == "__main__":
     folders = sorted(path for path in WEIGHTS.iterdir() if path.is_dir())

@@ -18,8 +18,8 @@ from halldetect.agents import conversation
 from halldetect.agents.conversation import ConversationReport
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.findings.disputes import find_missing
-from halldetect.findings.wrong_words import find_words
+from halldetect.faults.disputes import find_missing
+from halldetect.faults.wrong_words import find_words
 from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.loading import Loader, Models, Notice, require_same_model
@@ -32,7 +32,7 @@ from halldetect.verification.presets import CASCADE, LARGE, check_verifier_name
 
 if TYPE_CHECKING:
     from halldetect.repair.outcome import Repair
-    from halldetect.stream.guard import StreamGuard
+    from halldetect.stream import StreamGuard
 
 # Pairs per block: enough to fill batches, few enough for memory.
 BLOCK = 64
@@ -324,7 +324,7 @@ class Detector:
             on_failure: The action for a sentence that is not supported: "pass", "hold" (leave it
                 out), "repair" or "stop"; see `stream.guard.ON_FAILURE`.
         """
-        from halldetect.stream.guard import StreamGuard
+        from halldetect.stream import StreamGuard
 
         self._refuse_paper("a stream")
         return StreamGuard(self.check_many, self.repair, source, on_failure, question)

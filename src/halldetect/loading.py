@@ -11,11 +11,11 @@ from typing import Any
 from halldetect.config import Configuration
 from halldetect.errors import CheckError, ModelError
 from halldetect.knowledge.passages import Knowledge
-from halldetect.models import download
+from halldetect.machine import download
+from halldetect.machine.devices import on_gpu, torch_device
 from halldetect.protocols import Extractor, Progress, Rule, Verifier
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
-from halldetect.verification.devices import on_gpu, torch_device
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
 
 Notice = Callable[[str], None]

@@ -7,19 +7,19 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
+from halldetect.conclusion import conclude, quoting
 from halldetect.config import Configuration
 from halldetect.errors import described
-from halldetect.explanation.explain import explain
-from halldetect.explanation.proofs import find_proofs, locate
-from halldetect.findings import check_facts
-from halldetect.findings.disputes import find_disputes
-from halldetect.findings.wrong_words import mark_wrong_words
+from halldetect.faults.citations import explain
+from halldetect.faults.disputes import find_disputes
+from halldetect.faults.facts import check_facts
+from halldetect.faults.proofs import find_proofs, locate
+from halldetect.faults.wrong_words import mark_wrong_words
 from halldetect.knowledge.retrieval import mark_not_found
 from halldetect.loading import Models
 from halldetect.preparation import VERIFIER_FAILED, Findings
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Observe, Progress
 from halldetect.report import ClaimReport, Report, Status
-from halldetect.report.conclusion import conclude, quoting
 from halldetect.scoring import score_claim, uncheckable
 from halldetect.verification.cascade import is_unsure
 from halldetect.verification.judging import Judgement, verify

@@ -19,9 +19,9 @@ from halldetect.cli.options import add_option, configuration_for
 from halldetect.cli.output import print_result, write_file
 from halldetect.cli.parser import add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_arguments import read_file
 from halldetect.config import PAPER_EXTRACTOR, options
 from halldetect.errors import ConfigurationError, InputError
+from halldetect.files.decoding import read_file
 
 if TYPE_CHECKING:
     from halldetect_bench.datasets.labelled_rows import Loaded, Row
@@ -245,8 +245,9 @@ def run_report(arguments: argparse.Namespace) -> int:
 
 def read_tables(folder: Path, reference: str | None = None, samples: int = 500) -> Tables:
     """Return the tables of a folder of results, with every method compared with the reference."""
-    from halldetect_bench.predictions import latency_folders, read_all
+    from halldetect_bench.predictions import latency_folders
     from halldetect_bench.registry import DATASETS, METHODS
+    from halldetect_bench.results_folder import read_all
     from halldetect_bench.stats.evidence import Evidence
     from halldetect_bench.stats.selection import read_settings
     from halldetect_bench.stats.tables import Tables
@@ -265,8 +266,8 @@ def read_tables(folder: Path, reference: str | None = None, samples: int = 500) 
 
 def run_reproduce(arguments: argparse.Namespace) -> int:
     """Run stored results again and print the comparison."""
-    from halldetect_bench.predictions import read_all
     from halldetect_bench.reproduction import reproduce
+    from halldetect_bench.results_folder import read_all
     from halldetect_bench.stats.method_labels import method_labels
     from halldetect_bench.stats.selection import read_settings, select
 

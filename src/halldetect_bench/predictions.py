@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from halldetect import __version__
-from halldetect.batch.resume import lock_for_writing
 from halldetect.errors import InputError
+from halldetect.machine.locks import lock_for_writing
 from halldetect.reading.sentences import sentences
 from halldetect.report import DECIMALS
 from halldetect_bench.code_digest import code_digest
@@ -211,27 +211,6 @@ def read(path: Path) -> Results:
         header,
         tuple(_parsed(path, at, line, Prediction) for at, line in enumerate(lines[1:], start=2)),
     )
-
-
-def read_all(folder: Path) -> list[Results]:
-    """Read every file of a folder of results, in the order of their names."""
-    from halldetect_bench.packed import read_packed  # which imports this module
-
-    if not folder.is_dir():
-        raise InputError(f"no folder {folder}; `halldetect bench run -o {folder}` makes one")
-    files = sorted(path for path in folder.glob("*/*.jsonl") if path.stat().st_size)
-    packed = [
-        one for inner in sorted(folder.iterdir()) if inner.is_dir() for one in read_packed(inner)
-    ]
-    if not files and not packed:
-        raise InputError(f"no results in {folder}; `halldetect bench run -o {folder}` makes some")
-    found: dict[tuple[str, str], Results] = {}
-    for one in (*packed, *map(read, files)):
-        key = (one.header.dataset, one.header.digest)
-        before = found[key].predictions if key in found else ()
-        rows = {item.id: item for item in (*before, *one.predictions)}
-        found[key] = Results(one.header, tuple(rows.values()))
-    return list(found.values())
 
 
 def latency_folders(folder: Path) -> list[Path]:

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
-from halldetect.batch.cache import use_write_ahead_log
 from halldetect.errors import ConfigurationError, MissingExtra, ServiceError
+from halldetect.machine.locks import use_write_ahead_log
 from halldetect_serve.error_responses import service_error
 
 metadata = sa.MetaData()

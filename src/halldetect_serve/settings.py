@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError
-from halldetect.models.store import require_network
+from halldetect.machine.store import require_network
 from halldetect.verification.presets import DEFAULT
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 

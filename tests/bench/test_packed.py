@@ -11,8 +11,9 @@ import pytest
 from benchmarks.pack import pack, pack_folder
 from halldetect.errors import InputError
 from halldetect_bench.cli import read_tables
-from halldetect_bench.predictions import Results, open_predictions, read_all
+from halldetect_bench.predictions import Results, open_predictions
 from halldetect_bench.report import csv_files, summary
+from halldetect_bench.results_folder import read_all
 from tests.support.bench_fakes import COST, make_results
 
 GOLD: list[bool | None] = [True, False] * 20

@@ -12,8 +12,9 @@ from benchmarks.evaluation import DATASETS
 from benchmarks.pack import pack, pack_folder
 from halldetect.cli import main
 from halldetect.config import Configuration
-from halldetect_bench.predictions import Header, Results, read_all
+from halldetect_bench.predictions import Header, Results
 from halldetect_bench.reproduction import _configuration
+from halldetect_bench.results_folder import read_all
 from tests.support.paths import DATASETS_FOLDER, ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"

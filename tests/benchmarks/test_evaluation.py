@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import evaluation, pack
 from halldetect.cli import build_parser
-from halldetect.models.integrity import digest_of
+from halldetect.machine.integrity import digest_of
 from halldetect_bench.predictions import Header, Results
 
 

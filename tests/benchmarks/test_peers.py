@@ -20,7 +20,7 @@ from benchmarks.peers import (
     on_rows,
 )
 from halldetect.errors import InputError
-from halldetect.models.integrity import digest_of
+from halldetect.machine.integrity import digest_of
 from halldetect_bench.datasets.edited_texts import SUMMEDITS_DOMAINS
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.datasets.peer_outputs import (

@@ -19,8 +19,8 @@ import jsonschema
 import pytest
 
 import halldetect
-from halldetect import Report, Verdict, render
-from halldetect.cli import demo, main
+from halldetect import Report, Verdict, demo, render
+from halldetect.cli import main
 from tests.support.fakes import OverlapVerifier, use_overlap_verifier
 from tests.support.paths import ROOT
 

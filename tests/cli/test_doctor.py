@@ -12,7 +12,7 @@ import pytest
 
 from halldetect.cli import doctor, main
 from halldetect.errors import ModelError
-from halldetect.models import catalogue, integrity, store
+from halldetect.machine import catalogue, integrity, store
 from halldetect.report import Probabilities
 from halldetect.verification.presets import LARGE_BASE
 from tests.support.fakes import OverlapVerifier
@@ -35,7 +35,7 @@ def empty_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     store = tmp_path / "store"
     monkeypatch.setenv("HALLDETECT_HOME", str(store))
     monkeypatch.setattr(integrity, "file_digests", read_once)
-    monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cpu")
+    monkeypatch.setattr("halldetect.machine.devices.torch_device", lambda wanted: "cpu")
     return store
 
 
@@ -149,7 +149,7 @@ def test_large_with_and_without_a_gpu(empty_store: Path, monkeypatch: pytest.Mon
         stream.truncate(entry.bytes)  # a hole, which takes no room
     monkeypatch.setattr("halldetect.large.load.uses_openvino", lambda: False)
     assert doctor._plan_large() == "onnx on cpu"
-    monkeypatch.setattr("halldetect.verification.devices.torch_device", lambda wanted: "cuda")
+    monkeypatch.setattr("halldetect.machine.devices.torch_device", lambda wanted: "cuda")
     assert doctor._plan_large().endswith(" on cuda")
 
 

@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from halldetect.cli.exits import fail
-from halldetect.cli.progress import ProgressDisplay, duration_text
+from halldetect.cli.progress import ProgressDisplay
+from halldetect.machine.clock import duration_text
 
 
 class Clock:

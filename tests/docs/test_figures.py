@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from halldetect_bench.predictions import read_all
+from halldetect_bench.results_folder import read_all
 from halldetect_bench.stats.evidence import Evidence
 from halldetect_bench.stats.selection import read_settings
 from tests.support.paths import ROOT

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from halldetect.cli import main
-from halldetect.models.integrity import digest_of
+from halldetect.machine.integrity import digest_of
 from halldetect_bench.peers_page import page, read_peers, readme_table
 from halldetect_bench.report import MAX_LINES, newer_weights, with_block
 from halldetect_bench.stats.selection import read_settings

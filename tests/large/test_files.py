@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from halldetect.errors import ModelError
 from halldetect.large.adapter import Adapter, read_adapter
 from halldetect.large.answer_prompt import Prompt
+from halldetect.large.gguf import GgufFile, control_tokens, dequantise
 from halldetect.large.load import load_large
 from halldetect.large.shape import Shape
-from halldetect.models.gguf import GgufFile, control_tokens, dequantise
 from tests.support.tiny_qwen import (
     SHAPE,
     SPECIAL,

@@ -18,11 +18,11 @@ from halldetect.errors import ModelError
 from halldetect.large import onnx_convert
 from halldetect.large.adapter import Adapter, read_adapter
 from halldetect.large.answer_prompt import Prompt
+from halldetect.large.gguf import GgufFile
 from halldetect.large.load import load_large
 from halldetect.large.onnx_convert import rounded
 from halldetect.large.shape import MAPS
 from halldetect.large.verifier import Group, LargeVerifier
-from halldetect.models.gguf import GgufFile
 from halldetect.reading.languages import LANGUAGES
 from halldetect.report import Probabilities
 from tests.support.tiny_qwen import SHAPE, TinyModel, reference_logits, write_tiny

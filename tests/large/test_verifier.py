@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from halldetect.errors import ModelError
 from halldetect.large.answer_prompt import Prompt
+from halldetect.large.gguf import GgufFile
 from halldetect.large.load import load_large
 from halldetect.large.onnx_backend import OnnxBackend
 from halldetect.large.verifier import Group, LargeVerifier, Logits
-from halldetect.models.gguf import GgufFile
 from tests.support.tiny_qwen import TinyModel, write_tiny
 
 

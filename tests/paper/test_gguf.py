@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from halldetect.errors import ModelError
-from halldetect.models import catalogue, store
+from halldetect.machine import catalogue, store
 from halldetect.paper import gguf
 from halldetect.paper.extractors import load_extractor
 from halldetect.paper.gguf import GgufExtractor

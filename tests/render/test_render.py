@@ -27,10 +27,10 @@ from halldetect.reading.document import Span
 from halldetect.render.html import SCRIPT, STYLES, WEASYPRINT
 from halldetect.render.html_page import asset
 from halldetect.render.markdown import escape
-from halldetect.render.passages import Passages, shorten
-from halldetect.render.phrases import STATE_SYMBOL, one_line, summary, visible
 from halldetect.render.text_pieces import ClaimMark, claim_pieces, parts
 from halldetect.report import Evidence, Status, Verdict, WrongWords
+from halldetect.report.passages import Passages, shorten
+from halldetect.report.phrases import STATE_SYMBOL, one_line, summary, visible
 from tests.support import report_samples as samples
 from tests.support.report_schema import FILE, written_schema
 

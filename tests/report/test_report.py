@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector
+from halldetect.conclusion import citation_scores, graded_score, quoting
 from halldetect.errors import InputError
 from halldetect.reading.document import Span
 from halldetect.report import (
@@ -30,7 +31,6 @@ from halldetect.report import (
     decide,
     rounded,
 )
-from halldetect.report.conclusion import citation_scores, graded_score, quoting
 from tests.support.fakes import OverlapVerifier
 
 short = st.text(max_size=3)

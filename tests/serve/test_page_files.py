@@ -12,7 +12,7 @@ pytest.importorskip("fastapi", reason="the serve extra is not installed")
 import httpx
 from fastapi import FastAPI
 
-from halldetect.cli import demo
+from halldetect import demo
 from halldetect.render.html import SCRIPT, VIEW_STYLES
 from halldetect.render.html_page import asset
 from halldetect_serve.middleware import CONTENT_SECURITY_POLICY

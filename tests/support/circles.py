@@ -1,7 +1,7 @@
 """Circles of imports between the modules of a checkout.
 
-A circle is a group of modules that import each other at the top of the file or for type checking.
-Imports inside functions do not count.
+A circle is a group of modules that import each other: at the top of the file, for type checking, or
+inside functions.
 """
 
 from __future__ import annotations
@@ -10,27 +10,36 @@ import ast
 from pathlib import Path
 
 
-def imports(root: Path) -> dict[str, set[str]]:
-    """Return the modules that each module of src imports outside its functions."""
+def python_modules(root: Path) -> dict[str, Path]:
+    """Return the modules of src, training and benchmarks by their names."""
     paths = {}
-    for path in sorted((root / "src").rglob("*.py")):
-        parts = path.relative_to(root / "src").with_suffix("").parts
-        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    for folder in ("src", "training", "benchmarks"):
+        for path in sorted((root / folder).rglob("*.py")):
+            parts = (
+                path.relative_to(root / "src" if folder == "src" else root).with_suffix("").parts
+            )
+            paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
+
+
+def imports(root: Path, *, lazy: bool = True) -> dict[str, set[str]]:
+    """Return the modules that each module imports; without `lazy`, those outside its functions."""
+    paths = python_modules(root)
     graph: dict[str, set[str]] = {}
     for name, path in paths.items():
         pending: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
-        found: set[str] = set()
+        targets: set[str] = set()
         while pending:
             node = pending.pop()
             if isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
+                targets |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 inside = {f"{node.module}.{alias.name}" for alias in node.names}
-                found |= inside & paths.keys()
-                found |= {node.module} if len(inside & paths.keys()) < len(inside) else set()
-            elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                targets |= inside & paths.keys()
+                targets |= {node.module} if len(inside & paths.keys()) < len(inside) else set()
+            elif lazy or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 pending += ast.iter_child_nodes(node)
-        graph[name] = found & (paths.keys() - {name})
+        graph[name] = targets & (paths.keys() - {name})
     return graph
 
 

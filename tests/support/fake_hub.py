@@ -9,7 +9,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from halldetect.models.catalogue import ModelEntry
+from halldetect.machine.catalogue import ModelEntry
 
 BYTES = bytes(range(256)) * 12_000  # 3 MB
 SHA = hashlib.sha256(BYTES).hexdigest()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from halldetect.cli import demo
+from halldetect import demo
 from tests.support.chromium import look
 from tests.support.running import PATIENCE
 

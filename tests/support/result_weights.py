@@ -9,7 +9,7 @@ import json
 import re
 import tomllib
 
-from halldetect.models.integrity import digest_of
+from halldetect.machine.integrity import digest_of
 from halldetect_bench.stats.selection import read_settings
 from tests.support.paths import ROOT
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from halldetect.large.adapter import Adapter
 from halldetect.large.shape import MAPS, Shape
-from halldetect.models.integrity import digest_of
+from halldetect.machine.integrity import digest_of
 
 SHAPE = Shape(
     layers=3, hidden=64, heads=4, kv_heads=2, ffn=96, context=1024, theta=1e6, epsilon=1e-6

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 
 from halldetect.errors import ConfigurationError, HallDetectError, ModelError
-from halldetect.models.integrity import SHIPPED_DIGESTS, file_digests, joint_digest
+from halldetect.machine.devices import physical_cores
+from halldetect.machine.integrity import SHIPPED_DIGESTS, file_digests, joint_digest
 from halldetect.report import Probabilities
 from halldetect.verification import verifiers
-from halldetect.verification.devices import physical_cores
 from halldetect.verification.presets import PAPER, check_verifier_name
 from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.classifier import Labels

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from halldetect.errors import FetchError, MissingExtra, ModelError
+from halldetect.machine.devices import torch_device
 from halldetect.report import Probabilities
 from halldetect.verification import verifiers
-from halldetect.verification.devices import torch_device
 from halldetect.verification.presets import PAPER_REVISION
 from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.encoding import Encoded

@@ -31,10 +31,10 @@ from torch import Tensor
 
 from training.base.encoder import TOKENIZER
 from training.base.splices import splices
+from training.files import read
 from training.large.data import write
 from training.large.pack import parts_of
 from training.large.sources import split
-from training.leaks import read
 
 CODES = {"E": 0, "N": 1, "C": 2, "notE": 3, None: 4}
 LIMIT = 512  # tokens of a pair

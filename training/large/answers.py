@@ -21,12 +21,13 @@ from typing import Any
 from halldetect.reading.claims import Claim as ReadClaim
 from halldetect.reading.claims import read_claims
 from halldetect.reading.response import read_response
+from training.files import read
 from training.large import edits, records
 from training.large.compose import PROSE
 from training.large.data import command, rows, without_leaks, write_groups
 from training.large.sources import Claim, Passage
 from training.large.voice import dressed, merged, named
-from training.leaks import HeldOut, read
+from training.leaks import HeldOut
 
 TASKS = ("qa", "summary")  # data2txt is for evaluation only
 COPIES, RECORDS, LONG = 14, 2600, 3600  # passes over RAGTruth, sources of the others

@@ -22,11 +22,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from training.files import read
 from training.large import statements
 from training.large.data import command, rows, without_leaks, write_groups
 from training.large.language_edits import NAME, UNSPACED, WORDS, edited, size
 from training.large.sources import LICENCES, Claim, Passage, content
-from training.leaks import HeldOut, read, strings
+from training.leaks import HeldOut, strings
 
 SETS = (
     "xquad", "ntrex", "indonli", "farstail", "jnli", "jsquad", "klue", "cmrc", "drcd", "arcd",

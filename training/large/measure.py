@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect_bench.datasets.labelled_rows import Row
+from training.files import read
 from training.large import handmade
 from training.large.data import write
 from training.large.sources import readable
-from training.leaks import read
 from training.operating_points import at_operating_point, fit_operating_points
 
 SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")

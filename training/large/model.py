@@ -20,9 +20,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from halldetect.large.answer_prompt import Prompt
+from halldetect.large.gguf import GgufFile, dequantise
 from halldetect.large.shape import Shape, head_tensor
 from halldetect.large.torch_model import rotated
-from halldetect.models.gguf import GgufFile, dequantise
 
 Attend = Callable[[Tensor, Tensor, Tensor, Any], Tensor]
 

@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 
 from halldetect.large.answer_prompt import Prompt
-from halldetect.models.gguf import GgufFile
+from halldetect.large.gguf import GgufFile
+from training.files import read
 from training.large.model import Batch
-from training.leaks import read
 
 BLOCK = 128  # tokens of one block of the attention mask
 LONGEST_CLAIM = 2000  # characters; far beyond any sentence

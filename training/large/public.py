@@ -20,10 +20,11 @@ from typing import Any
 from halldetect.reading.claims import read_claims
 from halldetect.reading.response import read_response
 from halldetect.reading.sources import read_source
+from training.files import read
 from training.large.answers import TASKS, ragtruth
 from training.large.data import command, rows, unstated_names, without_leaks, write_groups
 from training.large.sources import Claim, Passage, grouped, supported_looking
-from training.leaks import HeldOut, read
+from training.leaks import HeldOut
 
 Mark = tuple[int, int, str]  # start, end and the label of what it covers; "?" is unsure
 Rows = Iterator[tuple[str, str, Claim]]  # as `grouped` takes them

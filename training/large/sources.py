@@ -18,8 +18,9 @@ from typing import Any
 from halldetect.reading.document import Span
 from halldetect.reading.sentences import sentences
 from halldetect.reading.sources import read_source
+from training.files import read
 from training.large import statements
-from training.leaks import read, tokens
+from training.leaks import tokens
 from training.perturbation import lexicon
 
 FORMS = Path(__file__).parents[1] / "data" / "forms.jsonl.xz"

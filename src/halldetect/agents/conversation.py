@@ -18,6 +18,7 @@ from typing import Any
 
 from halldetect.agents import rules
 from halldetect.agents.messages import Call, Message, read_messages
+from halldetect.conclusion import graded_score
 from halldetect.errors import InputError
 from halldetect.inputs import ASSERTS_NOTHING, NOTHING_ASSERTED, Pair, Source, clean_pair
 from halldetect.preparation import Findings
@@ -37,7 +38,6 @@ from halldetect.report import (
     Verdict,
     decided_again,
 )
-from halldetect.report.conclusion import graded_score
 from halldetect.scoring import response_score
 
 # The source of a turn that begins a conversation.

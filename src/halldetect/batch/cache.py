@@ -13,11 +13,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 from halldetect.errors import InputError
 from halldetect.inputs import CleanPair, Pair, clean_pair
+from halldetect.machine.locks import use_write_ahead_log
 from halldetect.report import Report
 from halldetect.report.json_form import plain
 
@@ -106,20 +106,6 @@ class ReportCache:
         if self._store is not None:
             self._store.close()
         self._store = None
-
-
-def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
-    """Switch to the write-ahead log; SQLite's own timeout does not cover this statement."""
-    deadline = monotonic() + seconds
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # less its extension
-            if not busy or monotonic() > deadline:
-                raise
-            sleep(0.02)
 
 
 def _packed(report: Report) -> bytes:

@@ -17,9 +17,9 @@ from halldetect.batch.results import ROW_KINDS, RowCounts, plain_text, read_resu
 from halldetect.errors import CheckError, InputError
 from halldetect.render.html import html
 from halldetect.render.html_page import plain_page
-from halldetect.render.phrases import STATES, one_line
-from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
+from halldetect.report.phrases import STATES, one_line
+from halldetect.report.short_text import claim_line
 
 SHOWN_ROWS = 20
 CHANGES = ("worse", "better", "unchanged", "new", "gone")

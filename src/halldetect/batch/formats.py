@@ -27,7 +27,7 @@ from pathlib import Path, PurePath
 from typing import IO, Any
 
 from halldetect.errors import InputError, import_extra, one_line
-from halldetect.models.store import require_network
+from halldetect.machine.store import require_network
 
 STANDARD_STREAM = "-"
 BUFFER_BYTES = 1 << 20

@@ -27,7 +27,7 @@ from halldetect.batch.workers import sendable
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import CheckError, HallDetectError, InputError, import_extra, one_line
-from halldetect.verification.devices import physical_cores
+from halldetect.machine.devices import physical_cores
 from halldetect.verification.presets import memory_needed
 
 _CONNECT_SECONDS = 30.0

@@ -23,6 +23,7 @@ from halldetect.batch.formats import file_system, is_url, open_bytes, write_stan
 from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists, digest
 from halldetect.batch.results import RowCounts
 from halldetect.errors import CheckError, InputError, import_extra
+from halldetect.machine.locks import lock_for_writing
 
 _DONE_FILE, _LOCK_FILE, _JOINED_FILE = "_done.json", "_lock", "_joined"
 # A folder may have other files, which are not deleted.
@@ -39,24 +40,6 @@ def require_same_settings(recorded: Mapping[str, Any], settings: Mapping[str, An
             f"cannot resume: the earlier run had another {' and another '.join(changed)}; "
             "give the same options again, or begin again with --overwrite"
         )
-
-
-def lock_for_writing(descriptor: int, name: str) -> None:
-    """Lock an open file for this process; the system releases the lock when the process ends.
-
-    If another process has the lock, the InputError shows the `name` of the output.
-    """
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError) as error:
-        raise InputError(f"another run is writing {name!r}; wait for it") from error
 
 
 class PartsFolder:

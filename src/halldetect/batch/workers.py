@@ -23,7 +23,7 @@ from typing import Any
 from halldetect.batch.job import HOW_TO_RESUME, Part
 from halldetect.detector import Detector
 from halldetect.errors import CheckError, HallDetectError, InputError, ModelError, described
-from halldetect.verification.devices import on_gpu, physical_cores
+from halldetect.machine.devices import on_gpu, physical_cores
 
 # Threads that answer, and about how many pairs a worker asks for at once. Enough workers are
 # answered together to fill `pairs_at_once` of the verifier.

@@ -35,9 +35,10 @@ from halldetect.cli.options import (
 )
 from halldetect.cli.output import print_result, require_writable, write_file
 from halldetect.cli.parser import Options, add_command, file, path_argument, positive, switch, value
-from halldetect.cli.progress import ProgressDisplay, duration_text
-from halldetect.cli.text_arguments import no_file
+from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import InputError, import_extra
+from halldetect.files.decoding import no_file
+from halldetect.machine.clock import duration_text
 from halldetect.report import Verdict
 from halldetect.verification.cut import SUFFIX, Cut, fit_cut
 from halldetect.verification.presets import CASCADE

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halldetect import render
-from halldetect.cli.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, Result, worst_status
 from halldetect.cli.hook import read_transcript
 from halldetect.cli.options import QUIET, add_detector_options, with_detector
@@ -24,6 +23,7 @@ from halldetect.cli.output import (
 from halldetect.cli.parser import add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, existing_file
+from halldetect.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.errors import InputError, import_extra
 from halldetect.inputs import Pair, Source, SourceDocument
 from halldetect.render.comparison_views import comparison_html, comparison_terminal

@@ -26,8 +26,9 @@ from halldetect.cli.options import QUIET, add_detector_options, with_detector
 from halldetect.cli.output import checked_file, print_result, require_writable, write_file
 from halldetect.cli.parser import add_command, file, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_arguments import TextArguments, existing_file, read_file, require_existing
+from halldetect.cli.text_arguments import TextArguments, existing_file, require_existing
 from halldetect.errors import InputError
+from halldetect.files.decoding import read_file
 from halldetect.inputs import Pair
 from halldetect.render.sarif import log_line
 

@@ -13,16 +13,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from halldetect import demo
 from halldetect._version import __version__
-from halldetect.cli import demo
 from halldetect.cli.exits import COULD_NOT_CHECK, fail
 from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_json, print_result
 from halldetect.cli.parser import add_command, switch
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import InputError, MissingExtra, ModelError, described
-from halldetect.models import catalogue, integrity, store
-from halldetect.verification import devices
+from halldetect.machine import catalogue, devices, integrity, store
 from halldetect.verification.presets import (
     CASCADE,
     DEFAULT,

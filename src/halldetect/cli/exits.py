@@ -12,8 +12,8 @@ from typing import TypeVar
 from halldetect.cli.parser import WRONG_USAGE
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import ConfigurationError, HallDetectError, InputError
-from halldetect.render.phrases import one_line
 from halldetect.report import Verdict
+from halldetect.report.phrases import one_line
 
 COULD_NOT_CHECK = 3
 ABSTAINED = 4

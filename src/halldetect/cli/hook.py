@@ -16,8 +16,9 @@ from halldetect.cli.exits import fail
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.parser import add_command, positive, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_arguments import TextArguments, read_file
+from halldetect.cli.text_arguments import TextArguments
 from halldetect.errors import InputError, described
+from halldetect.files.decoding import read_file
 from halldetect.report import Verdict
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from halldetect.cli.output import print_result, require_writable
 from halldetect.cli.parser import add_command, name_argument, path_argument, switch, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import require_existing
-from halldetect.render.phrases import one_line
+from halldetect.report.phrases import one_line
 
 BUILD = """\
 Index text, Markdown, HTML, PDF, DOCX and JSON Lines files (objects with text, and perhaps id and

@@ -11,13 +11,12 @@ import sys
 from contextlib import AbstractContextManager, suppress
 from time import monotonic
 
-from halldetect.render.phrases import one_line
+from halldetect.machine.clock import duration_text, seconds_left
+from halldetect.report.phrases import one_line
 
 PLAIN_SECONDS = 5.0
 # Shorter work ends before anyone can read a bar.
 DELAY_SECONDS = 0.3
-# Below either of these, the remaining time is not known yet.
-_MIN_SECONDS, _MIN_FRACTION = 2.0, 0.02
 _BAR_WIDTH = 28
 LOADING_PHASES = ("fetch", "convert")
 _TASKS = {
@@ -102,22 +101,6 @@ class ProgressDisplay(AbstractContextManager["ProgressDisplay"]):
         sizes = [f"{size // 1_000_000:,} MB" for size in (done, total) if size]
         fraction = done / total if total else None
         self.update(what, " of ".join(sizes), fraction, at_once=what != self._task)
-
-
-def seconds_left(spent: float, done: float, rest: float) -> float | None:
-    """Return the seconds for the rest of a task, a fraction; None while too little is done."""
-    known = spent >= _MIN_SECONDS and done >= _MIN_FRACTION
-    return spent * rest / done if known else None
-
-
-def duration_text(seconds: float) -> str:
-    """Return a duration, such as `5 s`, `1 min 01 s` or `1 h 01 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
 
 
 def _write(text: str) -> None:

@@ -17,7 +17,7 @@ from halldetect.cli.output import print_result
 from halldetect.cli.parser import Options, Settings, add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import import_extra
-from halldetect.models.store import home
+from halldetect.machine.store import home
 from halldetect_serve.access import create_token
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 from halldetect_serve.settings import (

@@ -6,18 +6,12 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from difflib import get_close_matches
-from json import detect_encoding
 from pathlib import Path
 
 from halldetect.errors import InputError
+from halldetect.files.decoding import decode, file_pages, no_file
 from halldetect.inputs import SourceDocument
-from halldetect.reading.html_page import ENDINGS as HTML_ENDINGS
-from halldetect.reading.html_page import html_text
-from halldetect.reading.office_files import read_pages
 
-_MARKED_ENCODINGS = ("utf-8-sig", "utf-16", "utf-32")  # by a byte order mark
 # A path from a folder, a known ending, or without spaces a folder or any ending.
 _PATH = re.compile(
     r"(?:\.{0,2}|~)/.*|.*\.(?:txt|text|md|markdown|rst|json|jsonl|csv|tsv|html?|xml|ya?ml|log|tex|pdf"
@@ -26,8 +20,6 @@ _PATH = re.compile(
 )
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 _MAX_NAME_LENGTH = 255
-# Bytes with at least this share of ASCII are read as Latin-1.
-_MIN_ASCII = 0.8
 
 
 class TextArguments:
@@ -84,7 +76,7 @@ class TextArguments:
         if argument == "-":
             return "", [self._read_stdin(what)]
         if (path := existing_file(argument)) is not None:
-            return path.name, _file_pages(path, what, evidence)
+            return path.name, file_pages(path, what, evidence)
         if _WEB_ADDRESS.fullmatch(argument):
             advice = "save the page to a file, or add --text to check these very words"
             raise InputError(f"{what}: {argument!r} is a web address; {advice}")
@@ -104,65 +96,7 @@ class TextArguments:
             data = sys.stdin.buffer.read()
         except OSError as error:
             raise InputError(f"{what}: standard input cannot be read: {error.strerror}") from error
-        return _decode(data, f"{what}: standard input")
-
-
-def read_file(path: Path, what: str) -> str:
-    """Return the text of a file, also of PDF, DOCX and HTML; `what` is its role, for messages."""
-    return "\n\n".join(_file_pages(path, what, evidence=False))
-
-
-def read_bytes(data: bytes, name: str, *, evidence: bool = False) -> str:
-    """Return the text of a file whose contents are known; its name tells HTML from text."""
-    return "\n\n".join(_pages(data, Path(name), repr(name), evidence))
-
-
-def _file_pages(path: Path, what: str, evidence: bool) -> list[str]:
-    """Return the pages of a PDF file, or the text of any other file."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise no_file(path, what) from error
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{what}: cannot read {str(path)!r}: {why}") from error
-    return _pages(data, path, f"{what}: {str(path)!r}", evidence)
-
-
-def _pages(data: bytes, path: Path, place: str, evidence: bool) -> list[str]:
-    pages = read_pages(data, place, evidence=evidence)
-    if pages is None:
-        text = _decode(data, place)
-        is_html = path.suffix.lower() in HTML_ENDINGS
-        title, body = html_text(text, evidence=evidence) if is_html else ("", text)
-        pages = [f"# {title}\n\n{body}" if title and not evidence else body]
-        if pages[0] or not text.strip():
-            return pages
-    if not any(pages):
-        raise InputError(f"{place} has no text; a scan has to go through OCR first")
-    return pages
-
-
-def _decode(data: bytes, place: str) -> str:
-    """Decode UTF-8, or the encoding of a byte order mark.
-
-    Text that is almost all ASCII but not UTF-8 is Latin-1 as Windows writes it.
-    """
-    marked = detect_encoding(data)
-    encoding = marked if marked in _MARKED_ENCODINGS else "utf-8"
-    if encoding == "utf-8" and b"\x00" in data:
-        raise InputError(f"{place} is a binary file; extract its text first")
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        ascii_bytes = len(data.translate(None, bytes(range(128, 256))))
-        if encoding == "utf-8" and ascii_bytes >= _MIN_ASCII * len(data):
-            with suppress(UnicodeDecodeError):
-                return data.decode("cp1252")
-        raise InputError(
-            f"{place} is not {encoding.removesuffix('-sig').upper()} text "
-            f"(byte {error.start}); convert it first, for example with iconv -t UTF-8"
-        ) from error
+        return decode(data, f"{what}: standard input")
 
 
 def looks_like_path(argument: str) -> bool:
@@ -175,18 +109,6 @@ def require_existing(paths: Iterable[Path]) -> None:
     for path in paths:
         if not path.exists():
             raise no_file(path)
-
-
-def no_file(path: Path, what: str = "", advice: str = "") -> InputError:
-    """Return the error for a file that does not exist; it names a file with a similar name."""
-    try:
-        others = sorted(path.parent.iterdir(), key=lambda item: item.suffix == path.suffix)
-    except (OSError, ValueError):
-        others = []
-    names = {item.stem: str(item) for item in others}
-    for near in get_close_matches(path.stem, names, n=1):
-        advice = f"; did you mean {names[near]!r}?"
-    return InputError(f"{f'{what}: ' if what else ''}no file {str(path)!r}{advice}")
 
 
 def existing_file(argument: str, *, literal: bool = False) -> Path | None:

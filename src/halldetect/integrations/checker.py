@@ -15,9 +15,9 @@ from typing import Any
 from halldetect.detector import Detector, default_detector
 from halldetect.errors import ConfigurationError, HallDetectError, name_advice
 from halldetect.inputs import SourceDocument
-from halldetect.render.passages import Passages
 from halldetect.report import Report, Verdict
 from halldetect.report.json_form import plain
+from halldetect.report.passages import Passages
 
 REPLACEMENT = "I could not find a reliable answer in the documents."
 SOURCE_NAMES = ("context", "contexts", "retrieved_contexts", "source", "sources", "documents")

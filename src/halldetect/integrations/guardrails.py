@@ -17,9 +17,9 @@ from guardrails.validator_base import (
 from halldetect.detector import Detector
 from halldetect.errors import ConfigurationError
 from halldetect.integrations.checker import Checker, documents, one_of
-from halldetect.render.phrases import wrong_line
-from halldetect.render.short import claim_line
 from halldetect.report import Report, Status
+from halldetect.report.phrases import wrong_line
+from halldetect.report.short_text import claim_line
 
 
 @register_validator(name="halldetect/grounded", data_type="string")

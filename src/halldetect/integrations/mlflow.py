@@ -12,8 +12,8 @@ from pydantic import PrivateAttr
 
 from halldetect.detector import Detector
 from halldetect.integrations.checker import SOURCE_NAMES, Checker, faithfulness, first_of
-from halldetect.render.short import claim_line
 from halldetect.report import Status
+from halldetect.report.short_text import claim_line
 
 _ANSWER_NAMES = ("response", "answer", "output", "content")
 

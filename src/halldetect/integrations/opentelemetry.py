@@ -17,8 +17,8 @@ from opentelemetry.context import Context
 
 from halldetect import __version__
 from halldetect.integrations.checker import faithfulness
-from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
+from halldetect.report.short_text import claim_line
 
 EVENT = "gen_ai.evaluation.result"
 NAME = "halldetect.groundedness"

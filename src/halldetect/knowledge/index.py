@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from halldetect.errors import CheckError, InputError, MissingExtra, one_line
 from halldetect.knowledge.passages import Passage
-from halldetect.models.store import require_network
+from halldetect.machine.store import require_network
 from halldetect.reading.document import Span
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.words import FUNCTION_WORDS, words

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from halldetect.errors import HallDetectError, InputError
+from halldetect.files.office_files import read_pages
 from halldetect.reading.html_page import ENDINGS as HTML_ENDINGS
 from halldetect.reading.html_page import html_text
-from halldetect.reading.office_files import read_pages
 
 TEXT_ENDINGS = (".txt", ".text", ".md", ".markdown", ".rst")
 ENDINGS = (*TEXT_ENDINGS, *HTML_ENDINGS, ".pdf", ".docx", ".jsonl")

@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from halldetect.models.gguf import GgufFile
+from halldetect.large.gguf import GgufFile
 from halldetect.verification.verifiers.encoding import encodable
 
 ANSWERS = (" Yes", " Maybe", " No")  # entailment, neutral, contradiction

@@ -7,12 +7,12 @@ from pathlib import Path
 from halldetect.errors import ModelError
 from halldetect.large.adapter import read_adapter
 from halldetect.large.answer_prompt import Prompt
+from halldetect.large.gguf import GgufFile
 from halldetect.large.shape import Shape
 from halldetect.large.verifier import Backend, LargeVerifier
-from halldetect.models.download import Progress, no_progress
-from halldetect.models.gguf import GgufFile
-from halldetect.models.integrity import digest_of
-from halldetect.models.store import home
+from halldetect.machine.download import Progress, no_progress
+from halldetect.machine.integrity import digest_of
+from halldetect.machine.store import home
 from halldetect.reading.languages import LANGUAGES
 from halldetect.verification.presets import uses_openvino
 from halldetect.verification.verifiers.onnx import read_object

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError, one_line
+from halldetect.large.gguf import GgufFile
 from halldetect.large.onnx_convert import BLOCK, ROUNDING
 from halldetect.large.shape import Shape
 from halldetect.large.verifier import Group, Logits, Tokens
-from halldetect.models.gguf import GgufFile
-from halldetect.verification.devices import physical_cores
+from halldetect.machine.devices import physical_cores
 from halldetect.verification.verifiers.onnx import runtime, session_options
 
 # Tokens of a passage per run. The attention scores take heads x these x all tokens so far: 200 MB

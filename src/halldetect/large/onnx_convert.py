@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
 from halldetect.large.adapter import Adapter, read_adapter
+from halldetect.large.gguf import GgufFile
 from halldetect.large.shape import MAPS, Shape, head_tensor
-from halldetect.models.download import Progress
-from halldetect.models.gguf import GgufFile
-from halldetect.models.store import megabytes, only_process
+from halldetect.machine.download import Progress
+from halldetect.machine.store import megabytes, only_process
 
 ROUNDING = "int8-block128"  # for folders and reports
 MODEL, WEIGHTS = "model.onnx", "model.weights"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halldetect.models.gguf import GgufFile
+from halldetect.large.gguf import GgufFile
 
 # Short name of a linear map of a layer -> its name in a GGUF file.
 MAPS = {

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from halldetect.large.adapter import Adapter
+from halldetect.large.gguf import GgufFile
 from halldetect.large.torch_model import Spans, TorchModel
 from halldetect.large.verifier import Group, Logits
-from halldetect.models.gguf import GgufFile
-from halldetect.verification.devices import out_of_memory, torch_device, torch_failure
+from halldetect.machine.devices import out_of_memory, torch_device, torch_failure
 
 # Tokens of a step on an NVIDIA GPU; other devices take fewer.
 _CUDA_STEP, _STEP = 16384, 4096

@@ -17,8 +17,8 @@ from torch.nn import functional
 from torch.nn.attention.bias import causal_lower_right
 
 from halldetect.large.adapter import Adapter
+from halldetect.large.gguf import GgufFile, dequantise
 from halldetect.large.shape import MAPS, Shape, head_tensor
-from halldetect.models.gguf import GgufFile, dequantise
 
 # Rows to dequantise at once: 16,384 rows of 1,536 numbers are 100 MB of float32.
 _ROWS = 16384

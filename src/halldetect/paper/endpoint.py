@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
 from halldetect.errors import ConfigurationError, ExtractionError, import_extra, one_line
-from halldetect.models.store import is_this_machine, require_network
+from halldetect.machine.store import is_this_machine, require_network
 from halldetect.paper import prompt
 from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft

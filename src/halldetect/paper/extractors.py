@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from halldetect.errors import ConfigurationError, name_advice
-from halldetect.models.catalogue import DEFAULT_EXTRACTOR, ENTRIES
-from halldetect.models.download import Progress, no_progress
+from halldetect.machine.catalogue import DEFAULT_EXTRACTOR, ENTRIES
+from halldetect.machine.download import Progress, no_progress
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.sentences import sentences
 
@@ -54,8 +54,8 @@ def load_extractor(
         known = ["sentences", "gguf", "openai", *sorted(stored)]
         raise ConfigurationError(f"unknown extractor {spec!r}; {name_advice(spec, known)}")
 
-    from halldetect.models.llama import fetch_if_stored, require_library
     from halldetect.paper.gguf import GgufExtractor
+    from halldetect.paper.llama import fetch_if_stored, require_library
 
     require_library()  # before a useless download
     fetch_if_stored(model, progress)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ExtractionError, one_line
-from halldetect.models.gguf import control_tokens
-from halldetect.models.llama import LlamaFile, start
+from halldetect.large.gguf import control_tokens
 from halldetect.paper import prompt
+from halldetect.paper.llama import LlamaFile, start
 from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
+from halldetect.conclusion import conclude
 from halldetect.config import Configuration
 from halldetect.errors import described
 from halldetect.inputs import read_texts
@@ -17,7 +18,6 @@ from halldetect.paper.windows import source_windows
 from halldetect.preparation import VERIFIER_FAILED, Findings
 from halldetect.protocols import ClaimsExtracted, Observe, Progress
 from halldetect.report import Report, rounded
-from halldetect.report.conclusion import conclude
 
 NOT_EXTRACTED = "the claims could not be extracted"
 NO_CLAIM = "the extractor found no claim in the response"

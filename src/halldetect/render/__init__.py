@@ -9,8 +9,8 @@ from typing import Any
 from halldetect.render.html import CheckRecord, html, pdf, view
 from halldetect.render.markdown import markdown
 from halldetect.render.sarif import CheckedFile, github, sarif, sarif_log
-from halldetect.render.short import claim_line, short
 from halldetect.render.terminal import terminal
+from halldetect.report.short_text import claim_line, short
 
 __all__ = [
     "CheckRecord",

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from halldetect.render.html import MAX_QUOTE
 from halldetect.render.html_page import plain_page
-from halldetect.render.passages import Passages, ShownClaim
-from halldetect.render.phrases import STATE_SYMBOL, VERDICT_SYMBOL, one_line, score_line, summary
 from halldetect.render.terminal import STYLE, new_console, printed
 from halldetect.report import Report
 from halldetect.report.comparison import Comparison, Relation
+from halldetect.report.passages import Passages, ShownClaim
+from halldetect.report.phrases import STATE_SYMBOL, VERDICT_SYMBOL, one_line, score_line, summary
 
 if TYPE_CHECKING:
     from rich.text import Text

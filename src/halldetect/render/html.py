@@ -18,10 +18,10 @@ from typing import Any
 from halldetect.errors import import_extra
 from halldetect.reading.document import Span
 from halldetect.render.html_page import COMMON, PALETTE, asset, html_fragment, html_page
-from halldetect.render.passages import ShownClaim, shown_claims
-from halldetect.render.phrases import VERDICT_SYMBOL, document_name, one_line, wrong_line
 from halldetect.render.text_pieces import ClaimMark, WordMark, parts
 from halldetect.report import MessageReport, Report
+from halldetect.report.passages import ShownClaim, shown_claims
+from halldetect.report.phrases import VERDICT_SYMBOL, document_name, one_line, wrong_line
 
 # The page of the service uses the same files.
 SCRIPT = "report.js"

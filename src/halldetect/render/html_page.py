@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from halldetect.render import phrases
 from halldetect.render.text_pieces import claim_pieces
+from halldetect.report import phrases
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from halldetect.render.passages import ShownClaim, shown_claims
-from halldetect.render.phrases import (
+from halldetect.report import Report
+from halldetect.report.passages import ShownClaim, shown_claims
+from halldetect.report.phrases import (
     STATE_SYMBOL,
     VERDICT_SYMBOL,
     detail_lines,
@@ -17,7 +18,6 @@ from halldetect.render.phrases import (
     summary,
     unchecked_lines,
 )
-from halldetect.report import Report
 
 _QUOTE_LIMIT = 400
 # Texts never begin a line here, so characters that act only there need no escape.

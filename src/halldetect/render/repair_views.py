@@ -9,11 +9,11 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from halldetect.render.html_page import plain_page
-from halldetect.render.passages import shorten
-from halldetect.render.phrases import document_name, one_line, visible
 from halldetect.render.terminal import new_console, printed
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair
 from halldetect.report import Status
+from halldetect.report.passages import shorten
+from halldetect.report.phrases import document_name, one_line, visible
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _QUOTE_LIMIT = 300

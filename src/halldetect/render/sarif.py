@@ -14,11 +14,11 @@ from typing import Any
 
 from halldetect._version import __version__
 from halldetect.reading.document import Span
-from halldetect.render.passages import Passages
-from halldetect.render.phrases import STATE_MEANING, one_line, score_line, summary, unchecked_lines
-from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict, WrongWords
 from halldetect.report.json_form import plain
+from halldetect.report.passages import Passages
+from halldetect.report.phrases import STATE_MEANING, one_line, score_line, summary, unchecked_lines
+from halldetect.report.short_text import claim_line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # The rule if the response exceeds the threshold but no single claim fails.

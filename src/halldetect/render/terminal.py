@@ -8,9 +8,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from halldetect.render import phrases
-from halldetect.render.passages import ShownClaim, shorten, shown_claims
-from halldetect.report import Report, Status, Verdict
+from halldetect.report import Report, Status, Verdict, phrases
+from halldetect.report.passages import ShownClaim, shorten, shown_claims
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from halldetect.reading.document import Span, place_of
-from halldetect.render.phrases import STATE_SYMBOL, STATES, wrong_line
 from halldetect.report import ClaimReport, Status
+from halldetect.report.phrases import STATE_SYMBOL, STATES, wrong_line
 
 # A place with wrong words, and a line about them.
 WordMark = tuple[Span, str]

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from halldetect.errors import InputError
-from halldetect.models.integrity import digest_of
+from halldetect.machine.integrity import digest_of
 from halldetect_bench.datasets.edited_texts import SUMMEDITS_DOMAINS
 from halldetect_bench.datasets.labelled_rows import Row
 

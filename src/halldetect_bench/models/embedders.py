@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import MissingExtra, ModelError, one_line
-from halldetect.models.integrity import digest_of
-from halldetect.models.store import offline
+from halldetect.machine.integrity import digest_of
+from halldetect.machine.store import offline
 from halldetect.verification.verifiers.encoding import encodable
 
 HUB = "hf:"

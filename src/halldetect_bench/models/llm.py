@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from halldetect.errors import CheckError, ModelError, one_line
-from halldetect.models.gguf import control_tokens
-from halldetect.models.llama import LlamaFile, start
+from halldetect.large.gguf import control_tokens
 from halldetect.paper import prompt
+from halldetect.paper.llama import LlamaFile, start
 
 CONTEXT = 8192
 

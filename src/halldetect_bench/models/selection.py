@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError
-from halldetect.models.catalogue import DEFAULT_EXTRACTOR
+from halldetect.machine.catalogue import DEFAULT_EXTRACTOR
 
 if TYPE_CHECKING:
     from halldetect.protocols import Verifier
@@ -44,7 +44,7 @@ class RunModels:
     @cached_property
     def verifier(self) -> Verifier:
         """The model that judges pairs."""
-        from halldetect.models.download import announced
+        from halldetect.machine.download import announced
         from halldetect.verification.verifiers import load_verifier
 
         configuration = self.configuration
@@ -83,8 +83,8 @@ class RunModels:
 
     def _fetched_llm(self) -> str:
         """Return the name or file of the language model; download a named one if needed."""
-        from halldetect.models.download import announced
-        from halldetect.models.llama import fetch_if_stored
+        from halldetect.machine.download import announced
+        from halldetect.paper.llama import fetch_if_stored
 
         model = self.options.llm or DEFAULT_EXTRACTOR
         fetch_if_stored(model, announced(self.options.notice))

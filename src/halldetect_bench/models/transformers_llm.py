@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError, one_line
-from halldetect.models.gguf import control_tokens
-from halldetect.models.integrity import digest_of
-from halldetect.models.llama import LlamaFile
+from halldetect.large.gguf import control_tokens
+from halldetect.machine.integrity import digest_of
 from halldetect.paper import prompt
+from halldetect.paper.llama import LlamaFile
 from halldetect_bench.models.llm import CONTEXT, Question, Reply, TooLong, without
 
 # Tokens below this share of the greatest probability are never drawn, as in llama.cpp.

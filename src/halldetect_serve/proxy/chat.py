@@ -21,7 +21,7 @@ from anyio.to_thread import run_sync
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import ASSERTS_NOTHING, Pair
-from halldetect.stream.guard import complete_sentences, context_of
+from halldetect.stream import complete_sentences, context_of
 from halldetect_serve.context import (
     ServiceContext,
     check_pairs,

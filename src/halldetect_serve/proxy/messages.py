@@ -15,9 +15,9 @@ from halldetect.errors import InputError
 from halldetect.inputs import ASSERTS_NOTHING, LastTurn, Pair
 from halldetect.preparation import CHECK_FAILED
 from halldetect.reading.document import Span
-from halldetect.render.passages import Passages
 from halldetect.report import ClaimReport, Report
 from halldetect.report.json_form import plain
+from halldetect.report.passages import Passages
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.proxy.answer import Choice, Vocabulary
 from halldetect_serve.proxy.rag_prompt import (

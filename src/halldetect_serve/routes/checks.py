@@ -14,8 +14,8 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from halldetect.cli.text_arguments import read_bytes
 from halldetect.errors import InputError, MissingExtra, ServiceError
+from halldetect.files.decoding import read_bytes
 from halldetect.inputs import Pair
 from halldetect_serve import context as parts
 from halldetect_serve import rendering

@@ -17,8 +17,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
-from halldetect import __version__
-from halldetect.cli import demo
+from halldetect import __version__, demo
 from halldetect.errors import ServiceError
 from halldetect.verification.presets import describe_verifier
 from halldetect_serve.access import SCOPES, AccessToken

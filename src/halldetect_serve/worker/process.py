@@ -22,11 +22,11 @@ from queue import SimpleQueue
 from threading import Thread, Timer
 from typing import Any
 
-from halldetect.cli.progress import seconds_left
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import ConfigurationError, HallDetectError
 from halldetect.inputs import Pair
+from halldetect.machine.clock import seconds_left
 from halldetect.protocols import ClaimsExtracted, Event, Progress
 from halldetect.report import Report, Status
 from halldetect.report.json_form import plain

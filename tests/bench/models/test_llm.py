@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from halldetect.errors import ModelError
-from halldetect.models import integrity
+from halldetect.machine import integrity
 from halldetect_bench.models import llm
 from halldetect_bench.models.llm import LlamaLlm, Question, Reply, TooLong
 from tests.support.tiny_models import gguf_bytes

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from halldetect.large.answer_prompt import Prompt  # noqa: E402
-from halldetect.models.gguf import GgufFile  # noqa: E402
+from halldetect.large.gguf import GgufFile  # noqa: E402
 from tests.support.tiny_qwen import write_tiny  # noqa: E402
 from training.large import pack  # noqa: E402
 

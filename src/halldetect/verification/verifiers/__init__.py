@@ -7,10 +7,10 @@ from pathlib import Path
 from threading import Lock
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
-from halldetect.models.download import Progress, no_progress
-from halldetect.models.integrity import WEIGHTS, require_shipped
+from halldetect.machine.devices import torch_device
+from halldetect.machine.download import Progress, no_progress
+from halldetect.machine.integrity import WEIGHTS, require_shipped
 from halldetect.protocols import Verifier
-from halldetect.verification.devices import torch_device
 from halldetect.verification.presets import (
     CASCADE,
     DEFAULT,
@@ -81,7 +81,7 @@ def _load(name: str, named: bool, threads: int | None, device: str, progress: Pr
 
 def _load_large(threads: int | None, device: str, progress: Progress) -> Verifier:
     from halldetect.large.load import load_large
-    from halldetect.models import catalogue, store
+    from halldetect.machine import catalogue, store
 
     if not all(map(find_spec, ("onnx", "safetensors", "tokenizers"))):
         raise MissingExtra(f"the verifier {LARGE}", LARGE)

@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError, one_line
-from halldetect.models.integrity import file_digests, joint_digest
-from halldetect.verification.devices import physical_cores
+from halldetect.machine.devices import physical_cores
+from halldetect.machine.integrity import file_digests, joint_digest
 from halldetect.verification.verifiers.classifier import STATED, Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 from halldetect.verification.verifiers.wordpiece import WordPieceEncoder

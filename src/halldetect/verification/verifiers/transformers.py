@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
-from halldetect.models.integrity import digest_of, file_digests, joint_digest
-from halldetect.models.store import offline
-from halldetect.verification.devices import out_of_memory, torch_device, torch_failure
+from halldetect.machine.devices import out_of_memory, torch_device, torch_failure
+from halldetect.machine.integrity import digest_of, file_digests, joint_digest
+from halldetect.machine.store import offline
 from halldetect.verification.verifiers.classifier import STATED, Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 

@@ -1,1 +1,0 @@
-"""Explanations of claims: kinds of error, proofs, citations."""

@@ -1,0 +1,1 @@
+"""What is wrong with a claim, and what proves it: rules about judged claims."""

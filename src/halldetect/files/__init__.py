@@ -1,0 +1,1 @@
+"""Bytes of files become text: decoding, PDF, DOCX, HTML."""

@@ -1,1 +1,0 @@
-"""Guard a response while it is written: judge each sentence before it is passed on."""
