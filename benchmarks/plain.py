@@ -2,6 +2,7 @@
 
     python -m benchmarks.plain --verifier base
     python -m benchmarks.plain --verifier large [--base BASE.gguf] [--suites plain]
+    python -m benchmarks.plain --verifier auto      # from the stored results of the two
 
 tests/data/README.md describes the suites. Each sentence is a response of its own. A right one
 passes if its verdict is faithful, a wrong one is caught if its verdict is hallucinated. Half of the
@@ -22,6 +23,7 @@ from halldetect.detector import Detector
 from halldetect.inputs import Pair
 from halldetect.machine.integrity import WEIGHTS, digest_of
 from halldetect.report import Report, Verdict
+from halldetect.verification.cascade import is_unsure
 
 SUITES = ("plain", "tables", "formatted")
 FOLDER = RESULTS / "plain"
@@ -47,6 +49,7 @@ class Sentence:
             "suite": self.suite, "id": self.id, "split": self.split, "form": self.form,
             "kind": self.kind, "label": self.label, "verdict": report.verdict.value,
             "support": None if report.score is None else round(1 - report.score, 6),
+            "supports": [claim.support for claim in report.claims],
             "unchecked": len(report.left_out),
         }  # fmt: skip
 
@@ -73,15 +76,23 @@ def _labelled(entry: dict[str, Any]) -> Iterator[dict[str, str]]:
             yield {**item, "label": label}
 
 
-def check(detector: Detector, items: Sequence[Sentence]) -> list[dict[str, Any]]:
+def check(detector: Detector, items: Sequence[Sentence]) -> Results:
     """Check sentences in blocks, and say how far it is."""
-    rows: list[dict[str, Any]] = []
+    rows: Results = []
     for start in range(0, len(items), BLOCK):
         block = items[start : start + BLOCK]
         reports = detector.check_many([item.pair for item in block])
         rows += [item.result(report) for item, report in zip(block, reports, strict=True)]
         print(f"{len(rows)} of {len(items)}", flush=True)
     return rows
+
+
+def cascade(
+    first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the results of `auto`: those of the second verifier where the first is unsure."""
+    other = {(row["suite"], row["id"]): row for row in second}
+    return [other[row["suite"], row["id"]] if is_unsure(row["supports"]) else row for row in first]
 
 
 def is_right(row: dict[str, Any]) -> bool:
