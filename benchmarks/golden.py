@@ -38,6 +38,7 @@ PUBLIC = """qags-cnndm summeval xsumfaith summedits faithbench defacto-test stor
     wice pubmedqa bump ragtruth-selection-qa ragtruth-selection-summary
     ragtruth-selection-data2txt""".split()
 OWN_ROWS, PUBLIC_ROWS = 46, 28  # at most, of a suite and of a public set
+BLOCK = 64  # responses a call; the answers are kept after each
 SCALE = 1_000_000  # the probabilities of a report have six decimals
 FIELDS = ("entailment", "neutral", "contradiction")
 
@@ -157,11 +158,16 @@ class Golden:
 def measure(drawn: Sequence[Entry], answers: Path = ANSWERS, save: bool = False) -> Golden:
     """Check all responses with kept answers."""
     verifier = RememberingVerifier(load_verifier("base"), answers)
-    reports = Detector(verifier).check_many([entry.pair for entry in drawn])
-    if save and verifier.asked:
-        verifier.save()
-    names = (entry.name for entry in drawn)
-    return Golden(dict(zip(names, map(report_digest, reports), strict=True)), verifier.asked)
+    detector, digests = Detector(verifier), {}
+    for start in range(0, len(drawn), BLOCK):
+        block = drawn[start : start + BLOCK]
+        asked = verifier.asked
+        reports = detector.check_many([entry.pair for entry in block])
+        digests.update(zip((entry.name for entry in block), map(report_digest, reports)))
+        if save and verifier.asked > asked:
+            verifier.save()
+            print(f"{len(digests)} of {len(drawn)}", flush=True)
+    return Golden(digests, verifier.asked)
 
 
 def changed(now: Golden, before: Mapping[str, str]) -> list[str]:

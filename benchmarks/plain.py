@@ -28,6 +28,7 @@ from halldetect.verification.cascade import is_unsure
 SUITES = ("plain", "tables", "formatted")
 FOLDER = RESULTS / "plain"
 RIGHT, WRONG = "right", "wrong"
+Results = list[dict[str, Any]]
 BLOCK = 48  # sentences a call, so that an interrupted run has said how far it is
 
 
