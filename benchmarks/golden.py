@@ -158,12 +158,14 @@ class Golden:
 def measure(drawn: Sequence[Entry], answers: Path = ANSWERS, save: bool = False) -> Golden:
     """Check all responses with kept answers."""
     verifier = RememberingVerifier(load_verifier("base"), answers)
-    detector, digests = Detector(verifier), {}
+    detector = Detector(verifier)
+    digests: dict[str, str] = {}
     for start in range(0, len(drawn), BLOCK):
         block = drawn[start : start + BLOCK]
         asked = verifier.asked
         reports = detector.check_many([entry.pair for entry in block])
-        digests.update(zip((entry.name for entry in block), map(report_digest, reports)))
+        for entry, report in zip(block, reports, strict=True):
+            digests[entry.name] = report_digest(report)
         if save and verifier.asked > asked:
             verifier.save()
             print(f"{len(digests)} of {len(drawn)}", flush=True)
