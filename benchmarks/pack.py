@@ -18,6 +18,7 @@ from math import floor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.code_state import record
 from benchmarks.store import command
 from halldetect.errors import InputError
 from halldetect.machine.integrity import WEIGHTS, digest_of, file_digests, joint_digest
@@ -181,6 +182,7 @@ def main() -> None:
         write_weights(options.out / SETTINGS, WEIGHTS)
     for path in pack_folder(options.results, options.out, names):
         print(path)
+    record(options.out)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from benchmarks import code_state
 from halldetect.machine.integrity import WEIGHTS, digest_of
 from training.files import read
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = code_state.RESULTS
 DATA = Path(__file__).parents[1] / "tests" / "data"
 
 
@@ -37,9 +38,10 @@ def stored(path: Path) -> dict[str, Any]:
 
 
 def store(path: Path, found: dict[str, Any]) -> None:
-    """Write results."""
+    """Write results, and note the code that they were measured with."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    code_state.record(path)
 
 
 def processor() -> str:

@@ -34,9 +34,9 @@ COSTS = (
 Row = dict[str, Any]
 
 
-def read_packed(folder: Path) -> list[Results]:
-    """Return the packed results in the folder of a dataset; empty without packed files."""
-    files = sorted(folder.glob(f"*{COLUMNS}"))
+def read_packed(folder: Path, method: str = "") -> list[Results]:
+    """Return the packed results in the folder of a dataset, by default of all methods."""
+    files = sorted(folder.glob(f"{method}*{COLUMNS}"))
     if not files:
         return []
     stored = _read(folder / ROWS)

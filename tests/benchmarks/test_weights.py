@@ -51,7 +51,7 @@ def test_file_of_other_weights_is_listed(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(SHIPPED, "base", "0" * 8)
     text = rendered()
     assert re.search(r'"suites/base\.json" = \["[0-9a-f]{8}"\]', text)
-    assert re.search(r'"golden\.json" = \["\? [0-9a-f]{8}"\]', text)
+    assert re.search(r'"method_gate\.json" = \["\? [0-9a-f]{8}"\]', text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

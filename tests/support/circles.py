@@ -9,6 +9,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+# What may hold an import.
+BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
+
 
 def python_modules(root: Path) -> dict[str, Path]:
     """Return the modules of src, training and benchmarks by their names."""
@@ -38,7 +41,7 @@ def imports(root: Path, *, lazy: bool = True) -> dict[str, set[str]]:
                 targets |= inside & paths.keys()
                 targets |= {node.module} if len(inside & paths.keys()) < len(inside) else set()
             elif lazy or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                pending += ast.iter_child_nodes(node)
+                pending += (one for one in ast.iter_child_nodes(node) if isinstance(one, BLOCKS))
         graph[name] = targets & (paths.keys() - {name})
     return graph
 

@@ -1,0 +1,1 @@
+"""One page of what is promised and measured: `python -m benchmarks.scoreboard`."""
