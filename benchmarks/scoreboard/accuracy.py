@@ -77,22 +77,29 @@ def methods(folder: str, dataset: str) -> tuple[Method, ...]:
 
 
 def ours(folder: str, dataset: str) -> dict[str, Method]:
-    """Return the detector's predictions by verifier; those of `auto` by its rule."""
-    every = methods(folder, dataset)
-    found = {one.verifier: one for one in every if one.name == "halldetect"}
+    """Return the detector's predictions by verifier, on the rows that all scored.
+
+    Those of `auto` follow from its rule.
+    """
+    found = {one.verifier: one for one in methods(folder, dataset) if one.name == "halldetect"}
+    scores = {name: one.scores for name, one in found.items()}
     if {"base", "large"} <= found.keys():
-        first, second = found["base"], found["large"]
-        scores = {
-            id: second.scores[id] if UNSURE_FROM <= 1 - score <= UNSURE_TO else score
-            for id, score in first.scores.items() if id in second.scores
+        both = scores["base"].keys() & scores["large"].keys()
+        scores = {name: {id: one[id] for id in both} for name, one in scores.items()}
+        scores["auto"] = {
+            id: scores["large"][id] if UNSURE_FROM <= 1 - score <= UNSURE_TO else score
+            for id, score in scores["base"].items()
         }  # fmt: skip
-        found["auto"] = Method("halldetect", "auto", first.predictions, scores)
-    return {name: found[name] for name in VERIFIERS if name in found}
+        found["auto"] = found["base"]
+    return {
+        name: Method("halldetect", name, found[name].predictions, scores[name])
+        for name in VERIFIERS if name in found
+    }  # fmt: skip
 
 
 def values(dataset: str, one: Method, samples: int) -> Metrics:
     """Return every metric of a method on all samples of the documents."""
-    drawn = _drawn(dataset, tuple(one.predictions[id] for id in one.scores), samples)
+    drawn = _drawn(dataset, tuple(one.predictions[id] for id in sorted(one.scores)), samples)
     found = figures(drawn, one.scores)
     return found | {"false alarms": found["recall"] + 1 - 2 * found["balanced accuracy"]}
 

@@ -127,15 +127,16 @@ def test_results_stand_as_long_as_changes_lead_to_the_code_of_today() -> None:
 def test_changed_code_makes_results_old_until_an_entry_is_added(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "unchanged.toml").write_text("")
-    monkeypatch.setattr(code_state, "UNCHANGED", tmp_path / "unchanged.toml")
-    before = measured()["forms/base.json"]["code"]
-    now = {**before, "reading": "0" * 12}
+    for name in ("UNCHANGED", "MEASURED"):
+        monkeypatch.setattr(code_state, name, tmp_path / name)
+        (tmp_path / name).write_text("")
+    now = dict.fromkeys(code_state.JUDGED, "0" * 12)
+    code_state.write({"forms/base.json": {"code": {**now, "reading": "f" * 12}}})
     monkeypatch.setattr(code_state, "digests", lambda: now)
     code_state.changes.cache_clear()
     assert older("forms/base.json") == ["reading"]
-    assert code_state.pending() == {("reading", before["reading"], "0" * 12)}
-    code_state.add_entry("reading", before["reading"], "0" * 12, shown='1,000 "equal" reports')
+    assert code_state.pending() == {("reading", "f" * 12, "0" * 12)}
+    code_state.add_entry("reading", "f" * 12, "0" * 12, shown='1,000 "equal" reports')
     assert older("forms/base.json") == []
     assert code_state.pending() == set()
     with pytest.raises(ValueError, match="name a group"):
