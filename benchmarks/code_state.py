@@ -3,8 +3,8 @@
     python -m benchmarks.code_state COMMAND FILE ...    # note files that COMMAND wrote just now
 
 `results/measured.toml` has for each file or folder of results its digest, the command and commit,
-and for each group of modules that it depends on a digest of their code, without comments and
-docstrings. The commands of benchmarks/ note what they write.
+and for each group of modules that it depends on (`groups.toml`) a digest of their code, without
+comments and docstrings. The commands of benchmarks/ note what they write.
 `unchanged.toml` lists digests between which the reports stayed the same, or whose new rows were
 accepted. A file is older than the code if no such path leads from its digests to those of today.
 """
@@ -34,48 +34,10 @@ HEAD = """\
 # of code are not of the measurement but of the day on which the list was made.
 """
 
-# The modules of each group, as paths in src; the longest path that fits decides.
-GROUPS: dict[str, tuple[str, ...]] = {
-    "reading": tuple(f"halldetect/{name}" for name in ("reading", "files", "inputs", "preparation")),
-    "verification": (
-        *("halldetect/verification", "halldetect/large", "halldetect/scoring"),
-        *("halldetect/detector", "halldetect/loading", "halldetect/pipeline"),
-        "halldetect/protocols",
-    ),
-    "faults": ("halldetect/faults", "halldetect/facts", "halldetect/conclusion"),
-    "repair": ("halldetect/repair",),
-    "stream": ("halldetect/stream",),
-    "agents": ("halldetect/agents", "halldetect_serve/proxy"),
-    "batch": ("halldetect/batch",),
-    "serve": ("halldetect_serve",),
-    "knowledge": ("halldetect/knowledge",),
-    "paper": ("halldetect/paper",),
-    "bench": tuple(f"halldetect_bench/{name}" for name in ("datasets", "methods", "models")),
-    # What changes no stored figure.
-    "": (
-        *(f"halldetect/{name}" for name in ("__init__", "__main__", "_version", "cli", "config")),
-        *(f"halldetect/{name}" for name in ("demo", "errors", "integrations", "machine")),
-        *("halldetect/render", "halldetect/report", "halldetect_bench"),
-    ),
-}
-JUDGED = ("reading", "verification", "faults")
-# The groups that files of results depend on, by the beginning of their names.
-DEPENDS: dict[str, tuple[str, ...]] = {
-    "": JUDGED,
-    **dict.fromkeys(
-        ("bench", "rag", "selfcheck", "current", "cascade", "peers"), (*JUDGED, "bench")
-    ),
-    "paper": ("reading", "paper", "bench"),
-    "suites/conversations": (*JUDGED, "agents"),
-    "stream": (*JUDGED, "stream"),
-    "repair": (*JUDGED, "repair"),
-    "batch": (*JUDGED, "batch"),
-    "soak": ("serve",),
-    "knowledge": (*JUDGED, "knowledge"),
-    "error_kinds": ("reading", "faults"),
-    # Training texts, tests, and the comparison with a rule that is gone.
-    **dict.fromkeys(("leaks", "mutation", "method_gate"), ()),
-}
+_LISTS = tomllib.loads((Path(__file__).parent / "groups.toml").read_text("utf-8"))
+# The modules of each group, and the groups by the beginning of the name of a file of results.
+GROUPS: dict[str, list[str]] = _LISTS["modules"]
+DEPENDS: dict[str, list[str]] = _LISTS["results"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +53,8 @@ class Change:
 def group_of(module: Path) -> str | None:
     """Return the group of a module of src; None if no group has it."""
     name = module.relative_to(SRC).with_suffix("").as_posix() + "/"
-    fitting = [
-        (len(one), group) for group, paths in GROUPS.items() for one in paths
-        if name.startswith(f"{one}/")
-    ]  # fmt: skip
+    every = [(path, group) for group, paths in GROUPS.items() for path in paths]
+    fitting = [(len(path), group) for path, group in every if name.startswith(f"{path}/")]
     return max(fitting)[1] if fitting else None
 
 
@@ -120,15 +80,15 @@ def _is_text(node: ast.AST) -> bool:
 @cache
 def digests() -> dict[str, str]:
     """Return the digest of every group's code today."""
-    totals = {group: hashlib.sha256() for group in GROUPS if group}
+    totals = {group: hashlib.sha256() for group in GROUPS if group != "none"}
     for module in sorted(SRC.rglob("*.py")):
-        if total := totals.get(group_of(module) or ""):
+        if total := totals.get(group_of(module) or "none"):
             text = " ".join(substance(ast.parse(module.read_text("utf-8"))))
             total.update(f"{module.relative_to(SRC).as_posix()}\n{text}\n".encode())
     return {group: total.hexdigest()[:12] for group, total in totals.items()}
 
 
-def groups_of(name: str) -> tuple[str, ...]:
+def groups_of(name: str) -> list[str]:
     """Return the groups that a file or folder of results depends on."""
     return DEPENDS[max((one for one in DEPENDS if name.startswith(one)), key=len)]
 

@@ -20,6 +20,7 @@ DATA = Path(__file__).parents[1] / "tests" / "data"
 
 def command(doc: str | None, out: str = "") -> argparse.ArgumentParser:
     """Return a parser with the first line of a docstring; `out` names the file of results."""
+    code_state.digests()  # of the code that runs now, whatever is edited meanwhile
     parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
     if out:
         parser.add_argument("--out", type=Path, default=RESULTS / out, help="the results file")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.scoreboard.rows import VERIFIERS, Row, number, results, share
-from benchmarks.store import RESULTS
-from halldetect.report import Status, Verdict
+from halldetect.report import Verdict
 
 # Our own suites by the ends of the files that have them; of the long ones, whole answers.
 SUITES = {
@@ -18,8 +18,8 @@ SUITES = {
                      "long_answers_fresh"),
 }  # fmt: skip
 LABELS = {"right": ("passed", "right passed"), "wrong": ("caught", "wrong caught")}
-PASSED = {Status.SUPPORTED, Status.UNCLEAR, Verdict.FAITHFUL}
-CAUGHT = {Status.UNSUPPORTED, Status.CONTRADICTED, Verdict.HALLUCINATED}
+WANTED = {"right": Verdict.FAITHFUL, "wrong": Verdict.HALLUCINATED}
+FEWEST = 8  # sentences of a kind
 REPAIRS = {"rules": "repaired", "careful": "repaired, `--threshold precision`"}
 
 
@@ -33,24 +33,21 @@ def both(id: str, what: str, one: dict[str, Any], file: str, by: str) -> Iterato
 
 
 def plain() -> Iterator[Row]:
-    """Yield the rows of plain sentences by kind and of our own suites."""
-    for path in sorted((RESULTS / "plain").glob("*.json")):
-        file = path.relative_to(RESULTS).as_posix()
-        by = results(file)["verifier"]
-        name = path.stem.removesuffix(by).rstrip("-")
-        hits: Counter[tuple[str, str]] = Counter()
-        every: Counter[tuple[str, str]] = Counter()
-        for one in results(file)["rows"]:
-            wanted = PASSED if one["label"] == "right" else CAUGHT
-            for kind in (f"all, {one['split']}", one["kind"]):
-                every[kind, one["label"]] += 1
-                hits[kind, one["label"]] += one["verdict"] in wanted
-        for kind, label in sorted(every):
+    """Yield the rows of plain sentences, by suite, half and kind, and of our own suites."""
+    for by in VERIFIERS:
+        file = f"plain/{by}.json"
+        counts: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
+        for one in results(file).get("rows", ()):
+            hit = one["verdict"] == WANTED[one["label"]]
+            for line in (f"{one['suite']}, {one['split']}", f"{one['suite']}: {one['kind']}"):
+                counts[line, one["label"]][hit] += 1
+        # Those of a half stand before those of a kind.
+        for line, label in sorted(counts, key=lambda one: (":" in one[0], one)):
             key, column = LABELS[label]
-            kept = kind.replace(", ", "-").replace(" ", "-")
-            id = f"plain.{name or 'sentences'}.{kept}.{by}.{key}"
-            yield share(id, f"{name}: {kind}" if name else kind, f"`{by}`, {column}",
-                        hits[kind, label], every[kind, label], file, by)  # fmt: skip
+            found = counts[line, label]
+            if found.total() >= FEWEST:
+                id = f"plain.{re.sub('[^a-z]+', '-', line)}.{by}.{key}"
+                yield share(id, line, f"`{by}`, {column}", found[True], found.total(), file, by)
     for end, names in SUITES.items():
         for name in names:
             for by in VERIFIERS:

@@ -130,7 +130,7 @@ def test_changed_code_makes_results_old_until_an_entry_is_added(
     for name in ("UNCHANGED", "MEASURED"):
         monkeypatch.setattr(code_state, name, tmp_path / name)
         (tmp_path / name).write_text("")
-    now = dict.fromkeys(code_state.JUDGED, "0" * 12)
+    now = dict.fromkeys(code_state.DEPENDS[""], "0" * 12)
     code_state.write({"forms/base.json": {"code": {**now, "reading": "f" * 12}}})
     monkeypatch.setattr(code_state, "digests", lambda: now)
     code_state.changes.cache_clear()
@@ -186,25 +186,22 @@ def test_floors_are_raised_never_lowered(tmp_path: Path) -> None:
 def test_plain_sentences_are_counted_by_kind(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    kinds = [("right", "bound", "supported"), ("right", "bound", "contradicted"),
-             ("wrong", "bound", "unsupported"), ("wrong", "clock", "uncheckable")]  # fmt: skip
-    found = [{"split": "report", "label": label, "kind": kind, "verdict": verdict}
-             for label, kind, verdict in kinds]  # fmt: skip
+    kinds = [("right", "bound", "faithful"), ("right", "bound", "hallucinated"),
+             ("wrong", "bound", "hallucinated"), ("wrong", "clock", "uncheckable")]  # fmt: skip
+    found = [{"suite": "tables", "split": "report", "label": label, "kind": kind,
+              "verdict": verdict} for label, kind, verdict in kinds]  # fmt: skip
     (tmp_path / "plain").mkdir()
-    text = json.dumps({"verifier": "base", "rows": found})
-    (tmp_path / "plain" / "tables-base.json").write_text(text)
-    monkeypatch.setattr(behaviour, "RESULTS", tmp_path)
+    (tmp_path / "plain" / "base.json").write_text(json.dumps({"rows": found}))
     monkeypatch.setattr(rows, "RESULTS", tmp_path)
     monkeypatch.setattr(behaviour, "SUITES", {})
+    monkeypatch.setattr(behaviour, "FEWEST", 2)
     rows.results.cache_clear()
     shown = {one.id: one.text for one in behaviour.plain()}
     rows.results.cache_clear()
     assert shown == {
-        "plain.tables.all-report.base.passed": "1 of 2",
-        "plain.tables.all-report.base.caught": "1 of 2",
-        "plain.tables.bound.base.passed": "1 of 2",
-        "plain.tables.bound.base.caught": "1 of 1",
-        "plain.tables.clock.base.caught": "0 of 1",
+        "plain.tables-report.base.passed": "1 of 2",
+        "plain.tables-report.base.caught": "1 of 2",
+        "plain.tables-bound.base.passed": "1 of 2",
     }
 
 
