@@ -173,14 +173,19 @@ def test_value_beyond_its_floor_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert scoreboard.cell([row(0.9), row(2, "hostile.z")]) == "0.900 ≥ 0.800 / *2.000*"
 
 
-def test_floors_are_raised_never_lowered(tmp_path: Path) -> None:
+def test_floors_are_raised_never_lowered() -> None:
     name, bound = next(iter(floors()["at_least"].items()))
-    path = tmp_path / "floors.toml"
-    path.write_text(FLOORS.read_text("utf-8"), encoding="utf-8")
-    scoreboard.raise_floors([row(bound - 0.1, name)], path)
-    assert tomllib.loads(path.read_text("utf-8")) == floors()
-    scoreboard.raise_floors([row(bound + 0.1, name)], path)
-    assert tomllib.loads(path.read_text("utf-8"))["at_least"][name] == bound + 0.1
+
+    def of(*rows: Row, passed: bool = True, added: str | None = None) -> dict[str, Any]:
+        return tomllib.loads(scoreboard.raised(rows, passed, added))
+
+    assert scoreboard.raised([row(bound - 0.1, name)], True, None) == FLOORS.read_text("utf-8")
+    assert of(row(bound + 0.1, name))["at_least"][name] == bound + 0.1
+    assert of(row(bound + 0.1, name), passed=False) == floors()
+    found = of(row(0.5), row(2, "hostile.x"), row(3, "hostile.y"), added="hostile.x")
+    assert found["at_most"] == {**floors()["at_most"], "hostile.x": 2}
+    assert of(row(0.5), added="values")["at_least"]["values.x"] == 0.5
+    assert of(replace(row(1), file="repair.json"), added="values") == floors()
 
 
 def test_plain_sentences_are_counted_by_kind(
