@@ -2,6 +2,7 @@
 
     python -m benchmarks.golden            # which reports changed, by set
     python -m benchmarks.golden --write    # store the new ones, after an intended change
+    python -m benchmarks.golden --confirm  # no report changed: stored figures still hold
 
 The texts are the project's own suites and, with ../shared beside the checkout, rows of public
 sets. The answers of `base` are kept in a file, so a round takes seconds unless a change asks about
@@ -22,6 +23,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from benchmarks import code_state
 from benchmarks.store import RESULTS, base_weights, command, entries, store, stored
 from benchmarks.suites import FILES, suite_rows
 from halldetect.detector import Detector
@@ -38,6 +40,8 @@ PUBLIC = """qags-cnndm summeval xsumfaith summedits faithbench defacto-test stor
     wice pubmedqa bump ragtruth-selection-qa ragtruth-selection-summary
     ragtruth-selection-data2txt""".split()
 OWN_ROWS, PUBLIC_ROWS = 46, 28  # at most, of a suite and of a public set
+# The groups of code that a report goes through.
+SHOWN = ("reading", "verification", "faults")
 BLOCK = 64  # responses a call; the answers are kept after each
 SCALE = 1_000_000  # the probabilities of a report have six decimals
 FIELDS = ("entailment", "neutral", "contradiction")
@@ -181,6 +185,7 @@ def main() -> None:
     """Compare, and store with --write."""
     parser = command(__doc__)
     parser.add_argument("--write", action="store_true", help="store the new reports")
+    parser.add_argument("--confirm", action="store_true", help="note that no report changed")
     parser.add_argument("--answers", type=Path, default=ANSWERS, help="the kept answers")
     options = parser.parse_args()
     now = measure([*own_entries(), *public_entries()], options.answers, save=True)
@@ -189,6 +194,11 @@ def main() -> None:
     print(f"{len(now.reports)} reports, {len(names)} changed, {now.asked} pairs judged anew")
     for group, count in Counter(name.partition("/")[0] for name in names).most_common():
         print(f"  {group}: {count}", *[name for name in names if name.startswith(f"{group}/")][:3])
+    if options.confirm and (names or not SHARED.is_dir()):
+        raise SystemExit("nothing is confirmed: a report changed, or rows are missing")
+    for group, old, new in code_state.pending() if options.confirm else ():
+        if group in SHOWN:
+            code_state.add_entry(group, old, new, shown=f"{len(now.reports)} reports the same")
     if options.write:
         kept = {**before, **now.reports} if not SHARED.is_dir() else now.reports
         store(REPORTS, {"weights": base_weights(), "reports": kept})

@@ -28,9 +28,9 @@ from halldetect_bench.predictions import (
     open_predictions,
     prediction_of,
     read,
-    read_all,
 )
 from halldetect_bench.registry import METHODS
+from halldetect_bench.results_folder import read_all
 from halldetect_bench.runner import run, sample
 from tests.support.bench_fakes import DOOR_ROWS as ROWS
 from tests.support.bench_fakes import CountingMethod
