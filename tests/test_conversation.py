@@ -189,6 +189,8 @@ def test_words_of_user_and_tool_together_are_not_said_by_the_user() -> None:
         ("iban", "AT48 3200 0000 9876", "IBAN AT48 3200 0000 1234", False),
         ("amount", 39.8, "two lamps for 19.90 each", True),
         ("amount", 49.9, "a kettle for 34.90", False),
+        ("amount", 30.4, "lamps for 10 and 20", False),
+        ("amount", 30, "lamps for 10 and 20", True),
         ("quantity", 2, "two boxes", True),
         ("date", "2026-05-04", "on 4 May", True),
         ("date", "2026-05-04", "on 5 May", False),
@@ -246,6 +248,8 @@ SEND = [
     result("send_email", {"status": "sent"}),
 ]
 FAILED = [*SEND[:2], result("send_email", {"status": "failed"})]
+PENDING = [*SEND[:2], result("send_email", {"status": "pending"})]
+QUEUED = [*SEND[:2], result("send_email", "The mail is queued.")]
 TESTS = [user("Check it."), called("Bash", command="pytest -q")]
 # Two calls of one tool, of which the second fails.
 TWO = [
@@ -276,6 +280,8 @@ TWO = [
         ([*TESTS, result("Bash", "1 failed")], "All tests pass.", "contradicted", "an error"),
         (SEND, "All tests pass.", "unsupported", "no tool result shows"),
         ([*SEND[:2], result("send_email", {"error": None})], "Done.", "supported", "send_email"),
+        (PENDING, "I have sent the plan to Anna.", "unsupported", "does not show all"),
+        (QUEUED, "I have sent the plan to Anna.", "unsupported", "does not show all"),
         (TWO, "I have cancelled order 1001.", "supported", "tool cancel_order shows"),
         (TWO, "I have cancelled order 1002.", "contradicted", "reported an error"),
         (TWO, "I have cancelled both orders.", "contradicted", "reported an error"),

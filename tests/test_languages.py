@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from halldetect.reading.normalise import has_look_alikes, unreadable
 from halldetect.reading.overlap import content_keys
 from halldetect.reading.sentences import read_document, sentences
 from halldetect.render import html, terminal
+from halldetect.report import Probabilities
 from halldetect.scoring import Calibration
 from halldetect.verification.copies import Copies
 from tests.support.fakes import OverlapVerifier
@@ -331,3 +333,25 @@ def test_a_model_of_the_architecture_of_large_judges_other_languages(tmp_path: P
         assert report.verdict is not Verdict.UNCHECKABLE
         assert report.languages == (code, "en")
     assert detector.check(MILL["en"], FINNISH).verdict is Verdict.UNCHECKABLE
+
+
+def test_words_and_gaps_are_searched_in_english_only() -> None:
+    asked: list[str] = []
+
+    class Unsure(Named):
+        def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+            asked.extend(said for _, said in pairs)
+            return [Probabilities(0.1, 0.9, 0.0) for _ in pairs]
+
+    detector = Detector(Unsure("large", "en", "de"))
+    question, source = "Was ist die Mühle heute?", "Die Mühle ist heute ein Museum im Dorf."
+    response = "Die alte Mühle ist heute ein sehr bekanntes Hotel am Fluss."
+    plain = detector.check(source, response, question=question)
+    assert plain.languages == ("de", "de")
+    before = len(asked)
+    report = detector.check(source, response, question=question, missing=True, words=True)
+    assert (report.claims, report.missing) == (plain.claims, ())
+    assert len(asked) == 2 * before, "nothing more is asked"
+    question, source = "What is the mill today?", "The mill is a museum of the village today."
+    found = detector.check(source, "The owner sleeps.", question=question, missing=True)
+    assert [item.text for item in found.missing] == [source]

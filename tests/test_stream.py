@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from halldetect import Detector, Probabilities, Status
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.stream import MAX_SENTENCE, StreamAction, complete_sentences
+from halldetect.stream import MAX_SENTENCE, StreamAction, StreamGuard, complete_sentences
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The bridge over the river opened in 1932. Anna Holm designed the bridge."
@@ -177,3 +179,43 @@ def test_bad_arguments(detector: Detector) -> None:
         detector.stream(SOURCE, on_failure="ignore")
     with pytest.raises(InputError, match="text"):
         detector.stream(SOURCE).feed(b"bytes")  # type: ignore[arg-type]
+
+
+class NamesTheBridge(OverlapVerifier):
+    """Supports what names the bridge, and nothing else."""
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        self.calls.append(list(pairs))
+        return [
+            Probabilities(0.9, 0.1, 0.0) if "bridge" in said.lower() else Probabilities(0.1, 0.9, 0)
+            for _, said in pairs
+        ]
+
+
+def test_a_sentence_is_read_after_those_that_were_shown() -> None:
+    detector = Detector(verifier=NamesTheBridge())
+    outcomes = list(detector.stream(SOURCE).run(["The bridge is long. It opened in 1932."]))
+    assert [item.action for item in outcomes] == [StreamAction.PASSED] * 2
+    alone = list(detector.stream(SOURCE).run(["It opened in 1932."]))
+    assert [item.action for item in alone] == [StreamAction.HELD]
+
+
+@pytest.mark.parametrize(
+    ("mended", "action"),
+    [
+        ("The bridge opened in 1932.", StreamAction.REPAIRED),
+        ("The bridge opened in 1950.", StreamAction.HELD),
+        ("", StreamAction.HELD),
+        (None, StreamAction.HELD),
+    ],
+)
+def test_a_repaired_sentence_is_judged_before_it_is_passed_on(
+    detector: Detector, mended: str | None, action: StreamAction
+) -> None:
+    def repair(*_: object, **__: object) -> Any:
+        return SimpleNamespace(text=mended)
+
+    guard = StreamGuard(detector.check_many, repair, SOURCE, "repair")
+    (first, second) = guard.run([f"{GOOD} {WRONG}"])
+    assert (first.text, second.action) == (GOOD, action)
+    assert second.text == (f" {mended}" if action is StreamAction.REPAIRED else "")

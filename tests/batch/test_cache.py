@@ -19,6 +19,8 @@ from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.cli import main
 from halldetect.errors import InputError, ModelError
+from halldetect.knowledge.builder import build_index
+from halldetect.knowledge.readers import find_files
 from halldetect.report import Probabilities
 from halldetect.scoring import Calibration
 from tests.support.batch_files import (
@@ -184,3 +186,21 @@ def test_the_command_keeps_a_cache(tmp_path: Path) -> None:
         assert main(["batch", source, str(tmp_path / f"{name}.jsonl"), *more]) == 0
     assert len({untimed(tmp_path / f"{name}.jsonl") for name in "abc"}) == 1
     assert not any(row["report"]["cost"]["seconds"] for row in results(tmp_path / "b.jsonl"))
+
+
+def test_reports_from_an_index_are_not_kept(tmp_path: Path) -> None:
+    made, cache = counted(tmp_path / "kept")
+    (tmp_path / "mill.txt").write_text(SOURCE, encoding="utf-8")
+    build_index(tmp_path / "mill.index", find_files([tmp_path / "mill.txt"]))
+    searching = Detector(OverlapVerifier(), knowledge=tmp_path / "mill.index")
+    with_index = ReportCache(tmp_path / "kept", run_settings(searching))
+    pair = Pair([], GOOD)
+    key = with_index.key(pair)
+    report = searching.check([], GOOD)
+    assert report.score is not None
+    with_index.put({key: report})
+    assert with_index.get({key: pair}) == {}
+    cache.put({cache.key(Pair(SOURCE, GOOD)): made.check(SOURCE, GOOD)})
+    assert len(cache.get({cache.key(Pair(SOURCE, GOOD)): Pair(SOURCE, GOOD)})) == 1
+    with_index.close()
+    cache.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect import Report
-from halldetect.batch.job import Job
-from halldetect.batch.local import run_local
+from halldetect.batch.job import Job, input_parts
+from halldetect.batch.local import PartChecker, run_local, run_settings
+from halldetect.batch.resume import PartsFolder
+from halldetect.errors import CheckError
 from tests.support.batch_files import (
     GOOD,
     ROWS,
@@ -56,3 +59,19 @@ def test_defect_on_one_row_spares_others(tmp_path: Path, monkeypatch: pytest.Mon
     found = results(tmp_path / "out.jsonl")
     assert [row["bad_row"] for row in found] == [False, True, False, False]
     assert found[1]["reason"] == "the check failed: KeyError: 'colour'"
+
+
+def test_a_worker_with_other_settings_checks_nothing(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", ROWS)
+    job = Job(str(source), f"{tmp_path / 'out.jsonl'}/")
+    folder, wanted = PartsFolder(job), run_settings(detector())
+    with folder.opened(wanted, 4):
+        (part,) = input_parts(job, detector().configuration, 4)
+        with (
+            closing(PartChecker(lambda: detector(threshold=0.25), wanted, job, folder)) as other,
+            pytest.raises(CheckError, match="a worker has other models"),
+        ):
+            other(part)
+        assert folder.names() == []
+        with closing(PartChecker(detector, wanted, job, folder)) as same:
+            assert same(part).counts.rows == len(ROWS)

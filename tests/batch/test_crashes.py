@@ -18,6 +18,7 @@ from halldetect import Detector
 from halldetect.batch.job import ColumnNames, Job
 from halldetect.batch.local import run_local
 from halldetect.batch.results import read_results
+from halldetect.batch.resume import require_same_settings
 from halldetect.cli import main
 from halldetect.errors import CheckError, InputError
 from tests.support.batch_files import (
@@ -373,3 +374,38 @@ def test_failed_parquet_is_resumable(tmp_path: Path, monkeypatch: pytest.MonkeyP
             run_local(detector(), job)
     run_local(detector(), Job(job.source, job.target, resume=True))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.parquet"]
+
+
+def test_a_setting_that_was_not_recorded_is_another_one() -> None:
+    require_same_settings({"models": [1, 2], "seed": 3}, {"models": (1, 2)})
+    with pytest.raises(InputError, match=r"had another models and another columns; give"):
+        require_same_settings({"seed": 3}, {"models": (1, 2), "seed": 3, "columns": {}})
+
+
+def test_a_folder_of_parts_holds_those_of_this_run_only(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(20))
+    job = Job(str(source), f"{tmp_path / 'out.jsonl'}/", batch_size=10)
+    run_local(detector(), job)
+    written = sorted(path.name for path in (tmp_path / "out.jsonl").glob("part-*"))
+    assert len(written) == 2
+    write_jsonl(source, [*rows_of_all_kinds(10), *rows_of_all_kinds(3)])
+    (tmp_path / "out.jsonl" / "notes.txt").write_text("mine")
+    outcome = run_local(detector(), replace(job, resume=True))
+    assert (outcome.counts.rows, outcome.rows_before) == (13, 10)
+    left = sorted(path.name for path in (tmp_path / "out.jsonl").glob("part-*"))
+    assert (left[0], len(left)) == (written[0], 2)
+    assert left[1] != written[1]
+    assert sum(len(results(path)) for path in (tmp_path / "out.jsonl").glob("part-*")) == 13
+    assert (tmp_path / "out.jsonl" / "notes.txt").exists()
+
+
+def test_a_run_that_begins_again_leaves_no_part_of_the_one_before(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(30))
+    job = Job(str(source), f"{tmp_path / 'out.jsonl'}/", batch_size=10)
+    run_local(detector(), job)
+    again = replace(job, overwrite=True)
+    with pytest.raises(Stopped):
+        run_local(detector(), again, progress=stop_after(1))
+    names = {path.name for path in (tmp_path / "out.jsonl").iterdir()}
+    assert len([name for name in names if name.startswith("part-")]) == 1
+    assert "_done.json" not in names, "the run is not complete"

@@ -12,7 +12,7 @@ import sys
 def pytest_runtest_setup() -> None:
     """Empty the caches of limited size; the others hold what is loaded once."""
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "halldetect":
+        if name.startswith("halldetect"):
             for value in list(vars(module).values()):
                 for cached in (value, getattr(value, "__wrapped__", None)):
                     if hasattr(cached, "cache_clear") and cached.cache_parameters()["maxsize"]:

@@ -8,7 +8,8 @@ from functools import cache
 import pytest
 
 from halldetect import Detector, Probabilities
-from halldetect.repair.outcome import Outcome
+from halldetect.repair.outcome import Method, Outcome
+from halldetect.repair.proposals import Proposals
 from tests.support.fakes import OverlapVerifier
 
 # A source, a false sentence, and the true sentences that may replace it.
@@ -156,3 +157,31 @@ def test_a_change_keeps_a_verb() -> None:
     source = "Birch Lane was old. Cedar Lane"
     repair = Detector(verifier=TrustingVerifier(response)).repair(source, response)
     assert repair.text is None or "was" in repair.text
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence", "torn"),
+    [
+        (
+            "Children under twelve travel free.",
+            "Children of nine travel free.",
+            "Children of twelve travel free.",
+        ),
+        (
+            "Pay within seven days, by noon of the last.",
+            "Pay after nine days.",
+            "Pay after seven days.",
+        ),
+    ],
+)
+def test_a_number_is_not_taken_without_its_limit(source: str, sentence: str, torn: str) -> None:
+    proposals = Proposals(sentence, [source]).of(Method.REPLACE, sentence)
+    assert not [item for item in proposals if item.text == torn and item.one_fact]
+
+
+def test_a_limit_is_not_left_out() -> None:
+    source = "Children under twelve travel free with a pass."
+    sentence = "Children under twelve travel free."
+    assert Proposals(sentence, [source])._repeats(sentence, source)
+    assert not Proposals(sentence, [source])._repeats("Children to twelve travel free.", source)
+    assert not Proposals(sentence, [source])._repeats("Children of twelve travel free.", source)

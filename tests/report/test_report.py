@@ -292,3 +292,20 @@ def test_rounding_is_stable_and_has_no_negative_zero(value: float) -> None:
     assert rounded(once) == once
     assert abs(once - value) <= 5e-7
     assert str(once) != "-0.0"
+
+
+@pytest.mark.parametrize(
+    ("found", "threshold", "passes"),
+    [
+        (claim(Status.SUPPORTED, 0.9), 0.05, True),  # settled: the threshold flags the response
+        (claim(Status.UNCLEAR, 0.6), 0.5, True),
+        (claim(Status.UNCLEAR, 0.5), 0.5, False),
+        (claim(Status.UNSUPPORTED, 0.2), 0.5, False),
+        (claim(Status.UNSUPPORTED, 0.2), 0.9, True),
+        (claim(Status.UNCHECKABLE), 1.0, False),
+    ],
+)
+def test_a_claim_passes_below_the_threshold_and_only_if_it_was_checked(
+    found: ClaimReport, threshold: float, passes: bool
+) -> None:
+    assert report(0.1, found, threshold=threshold).passes(found) is passes

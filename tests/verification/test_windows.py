@@ -14,7 +14,10 @@ from halldetect import Detector
 from halldetect.reading.document import Document, Span
 from halldetect.reading.sentences import read_document
 from halldetect.verification.windows import (
+    STATEMENT_STEP,
     CountedDocument,
+    FittedTask,
+    Task,
     _cut_sentence,
     cut_pages,
     short_spans,
@@ -203,3 +206,17 @@ def test_page_of_one_document_has_no_name(monkeypatch: pytest.MonkeyPatch) -> No
         [short, short], "Ann and Bob met.", Whole()
     )
     assert premises([long, long], "Ann and Bob met.", Whole()) == [long]
+
+
+@pytest.mark.parametrize(("room", "joined"), [(180, False), (183, False), (184, True)])
+def test_joined_runs_leave_room_for_the_tokens_at_their_seam(room: int, joined: bool) -> None:
+    texts = [f"{name} {'slept ' * 88}well." for name in ("Ann", "Bob")]  # 90 tokens each
+    task = Task(("Ann and Bob met.",), tuple(map(read_document, texts)))
+    fitted = FittedTask(
+        OverlapVerifier(STATEMENT_STEP + room),
+        task,
+        whole=False,
+        short=True,
+    )
+    (plan,) = [fitted.plan(at) for at in range(1)]
+    assert any(window.others for window in plan) is joined
