@@ -1,4 +1,4 @@
-"""Numbers of claims: what makes them unclear, what rescues them, and how sure a verifier must be."""
+"""Numbers of claims: what makes them unclear, what rescues them, how sure a verifier must be."""
 
 from __future__ import annotations
 

@@ -311,6 +311,20 @@ def test_actions_of_an_agent_are_checked(
 
 
 @pytest.mark.parametrize("stream", [False, True])
+def test_a_repair_for_an_agent_is_held_against_its_tools(
+    proxies: Proxies, script: Script, stream: bool
+) -> None:
+    # The words are in a result, so a repair leaves them; but the call failed.
+    text = "I have cancelled your order."
+    refused = json.dumps({"error": "the order has left", "template": text})
+    messages = [*CANCELLED[:-1], {**CANCELLED[-1], "content": refused}]
+    found, shown = agent_answer(proxies["repair"], script, messages, stream, content=text)
+    assert (found["verdict"], found["action"]) == ("hallucinated", "blocked")
+    assert text not in shown
+    assert "held back" in shown
+
+
+@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
