@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from halldetect.reading.overlap import content_words
 from tests.mutation import caches, score
-from tests.mutation.__main__ import only_strict, sample
+from tests.mutation.__main__ import only_strict, order, package
 
 
 def test_score_counts_the_mutants_that_were_run(
@@ -22,11 +23,16 @@ def test_score_counts_the_mutants_that_were_run(
         ("reading/claims.py", "not checked"),
         ("verification/windows.py", "timeout"),
         ("pipeline.py", "no tests"),
+        ("../halldetect_serve/proxy/answer.py", "killed"),
     ]
+
+    def path(file: str) -> str:
+        return f"src/halldetect/{file}".replace("halldetect/../", "")
+
     mutants, out = tmp_path / "m.jsonl", tmp_path / "m.json"
     mutants.write_text(
         "".join(
-            json.dumps({"name": "x", "file": f"src/halldetect/{file}", "status": status}) + "\n"
+            json.dumps({"name": "x", "file": path(file), "status": status}) + "\n"
             for file, status in found
         )
     )
@@ -37,17 +43,32 @@ def test_score_counts_the_mutants_that_were_run(
     assert written["modules"] == {
         "pipeline.py": {"no tests": 1},
         "reading/claims.py": {"killed": 1, "survived": 1},
+        "src/halldetect_serve/proxy/answer.py": {"killed": 1},
         "verification/windows.py": {"timeout": 1},
+    }
+    assert written["packages"] == {
+        "pipeline": {"mutants": 1, "noticed": 0, "share": 0.0},
+        "reading": {"mutants": 2, "noticed": 1, "share": 0.5},
+        "serve.proxy": {"mutants": 1, "noticed": 1, "share": 1.0},
+        "verification": {"mutants": 1, "noticed": 1, "share": 1.0},
     }
 
 
-def test_a_sample_is_always_the_same_and_grows() -> None:
-    names = [f"halldetect.scoring.x_f__mutmut_{number}" for number in range(500)]
-    few, more = sample(names, 40, 1), sample(names, 80, 1)
-    assert len(few) == 40
-    assert few < more <= set(names)
-    assert few == sample(reversed(names), 40, 1) != sample(names, 40, 2)
-    assert sample(names, 1000, 1) == set(names)
+def test_the_order_is_always_the_same_and_fair_to_small_packages() -> None:
+    rooms = {"halldetect.faults.numbers": 500, "halldetect.stream": 9, "halldetect_serve.proxy": 60}
+    names = [f"{name}.x_f__mutmut_{at}" for name, many in rooms.items() for at in range(many)]
+    drawn = order(names, 1)
+    assert drawn == order(reversed(names), 1) != order(names, 2)
+    assert sorted(drawn) == sorted(names)
+    assert Counter(map(package, drawn[:27])) == {
+        "halldetect.faults": 9,
+        "halldetect.stream": 9,
+        "halldetect_serve.proxy": 9,
+    }
+    assert Counter(map(package, drawn[27:67])) == {
+        "halldetect.faults": 20,
+        "halldetect_serve.proxy": 20,
+    }
 
 
 CHANGED = """

@@ -2,12 +2,14 @@
 
     python -m tests.mutation                      every mutant, on all cores
     python -m tests.mutation 'halldetect.scoring*'  those whose name matches a pattern
-    python -m tests.mutation --sample 400         400 of them, drawn by --seed
+    python -m tests.mutation --sample 600         600 of them, drawn by --seed, as many from
+                                                  each package as from any other
     python -m tests.mutation --report             what earlier runs found, without running
 
 Needs mutmut (`pip install mutmut 'pytest<9'`). It works in `mutants/`, a changed copy of the
 repository, and goes on from there the next time; mutants of a function that has changed are run
-again. A mutant that survived is run again where it is named.
+again. A mutant that survived is run again where it is named. Those of a sample are run in turn
+from each package, so that a run that is stopped early has met all packages alike.
 
 Mutants that only change `strict=` of a `zip` are left out: it asserts that two lists are of one
 length, which they are by construction, so no input shows a difference.
@@ -36,16 +38,19 @@ RUN = (*NOTICED, "survived", "no tests")
 PROGRAM = """
 import sys
 import mutmut.__main__ as mutmut
-from tests.mutation.__main__ import only_strict, sample
+from tests.mutation.__main__ import only_strict, order
 count, seed = map(int, sys.argv.pop(1).split(","))
 collect = mutmut.collect_source_file_mutation_data
+places = {}
 def sampled(*, mutant_names):
     found, data = collect(mutant_names=mutant_names)
     left_out = {name for path in data for name in only_strict(path)}
     found = [item for item in found if item[1] not in left_out]
-    chosen = sample([name for _, name, _ in found], count or len(found), seed)
-    return [item for item in found if item[1] in chosen], data
+    chosen = order([name for _, name, _ in found], seed)[: count or len(found)]
+    places.update((name, at) for at, name in enumerate(chosen))
+    return [item for item in found if item[1] in places], data
 mutmut.collect_source_file_mutation_data = sampled
+mutmut.estimated_worst_case_time = places.__getitem__  # it runs them in the order of this
 mutmut.cli()
 """
 
@@ -66,13 +71,23 @@ class Mutant:
     diff: str = ""
 
 
-def sample(names: Iterable[str], count: int, seed: int) -> set[str]:
-    """Draw some names; the same ones every time, and a larger sample contains a smaller one."""
+def package(module: str) -> str:
+    """Return the package of a module, or of a mutant, by its dotted name: "halldetect.faults"."""
+    return ".".join(module.split(".")[:2])
 
-    def rank(name: str) -> bytes:
-        return hashlib.sha256(f"{seed} {name}".encode()).digest()
 
-    return set(sorted(names, key=rank)[:count])
+def order(names: Iterable[str], seed: int) -> list[str]:
+    """Return names in an order by chance that takes one from each package in turn.
+
+    It is the same one every time, whatever the order of the names.
+    """
+    drawn = sorted(names, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())
+    turns: Counter[str] = Counter()
+    places = {}
+    for name in drawn:
+        turns[package(name)] += 1
+        places[name] = turns[package(name)]
+    return sorted(drawn, key=places.__getitem__)
 
 
 class _WithoutStrict(ast.NodeTransformer):
@@ -89,9 +104,10 @@ def only_strict(path: str | Path) -> set[str]:
     """Return the names of the mutants of a module that only change `strict=` of a `zip`."""
     source = (Path("mutants") / path).read_text(encoding="utf-8")
     module = ".".join(Path(path).relative_to("src").with_suffix("").parts)
+    module = module.removesuffix(".__init__")
     functions = {}
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef) and "__mutmut_" in node.name:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and "__mutmut_" in node.name:
             name, node.name = node.name, ""
             functions[name] = ast.dump(_WithoutStrict().visit(node))
     return {
@@ -122,15 +138,21 @@ def mutants() -> Iterator[Mutant]:
             yield Mutant(name, str(path), status, diff)
 
 
+def room(file: str) -> str:
+    """Return the package of a file as a person names it: "faults", "stream", "serve.proxy"."""
+    module = ".".join(Path(file).relative_to("src").with_suffix("").parts)
+    return package(module).removeprefix("halldetect").lstrip("._")
+
+
 def table(found: Sequence[Mutant]) -> str:
-    """Mutants, noticed and score per module, and of all."""
+    """Mutants, noticed and score per package, and of all."""
     counts: dict[str, Counter[str]] = {}
     for mutant in found:
         if mutant.status in RUN:
-            for row in (mutant.file.removeprefix("src/halldetect/"), "all"):
+            for row in (room(mutant.file), "all"):
                 counts.setdefault(row, Counter())[mutant.status] += 1
     lines = [
-        "| module | mutants | noticed | survived | no tests | score |",
+        "| package | mutants | noticed | survived | no tests | score |",
         "|---|---|---|---|---|---|",
     ]
     for row, of_row in sorted(counts.items(), key=lambda item: (item[0] == "all", item[0])):
@@ -173,7 +195,7 @@ def main() -> None:
         run(options)
     found = list(mutants())
     if options.sample:
-        chosen = sample([mutant.name for mutant in found], options.sample, options.seed)
+        chosen = {*order([mutant.name for mutant in found], options.seed)[: options.sample]}
         found = [mutant for mutant in found if mutant.name in chosen]
     if options.json:
         lines = (json.dumps(asdict(mutant)) + "\n" for mutant in found)

@@ -4,7 +4,7 @@
     python -m tests.mutation.score FILE.jsonl "--sample 600 --seed 23" \
         benchmarks/results/mutation.json
 
-Writes how many mutants of each module came to what.
+Writes how many mutants of each module came to what, and the share noticed by package.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.mutation.__main__ import RUN
+from tests.mutation.__main__ import NOTICED, RUN, room
 
 LEFT_OUT = "mutants that only change `strict=` of a `zip` over lists of one length"
 
@@ -30,6 +30,23 @@ def counted(lines: Iterable[str]) -> dict[str, dict[str, int]]:
     return {module: dict(sorted(counts.items())) for module, counts in sorted(found.items())}
 
 
+def shares(lines: Iterable[str]) -> dict[str, dict[str, float]]:
+    """How many mutants of each package were run and noticed, and the share of these."""
+    found: dict[str, Counter[bool]] = {}
+    for mutant in map(json.loads, lines):
+        if mutant["status"] in RUN:
+            counts = found.setdefault(room(mutant["file"]), Counter())
+            counts[mutant["status"] in NOTICED] += 1
+    return {
+        name: {
+            "mutants": counts.total(),
+            "noticed": counts[True],
+            "share": round(counts[True] / counts.total(), 4),
+        }
+        for name, counts in sorted(found.items())
+    }
+
+
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -37,10 +54,12 @@ def main() -> None:
     parser.add_argument("options", help="the options of that run")
     parser.add_argument("out", type=Path, help="where to write the counts")
     options = parser.parse_args()
+    lines = options.mutants.read_text(encoding="utf-8").splitlines()
     found = {
         "command": f"python -m tests.mutation {options.options}",
         "left_out": LEFT_OUT,
-        "modules": counted(options.mutants.read_text(encoding="utf-8").splitlines()),
+        "packages": shares(lines),
+        "modules": counted(lines),
     }
     options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
