@@ -366,6 +366,13 @@ def test_content_that_cannot_be_read_is_listed() -> None:
     assert found.to_dict()["unread"] == [first, second]
 
 
+@pytest.mark.parametrize(("status", "ok"), [("error", False), ("success", True), (None, True)])
+def test_status_of_a_result_says_that_the_call_failed(status: str | None, ok: bool) -> None:
+    answer = {**result("send_email", "Sent."), "status": status}
+    found = only(last(*SEND[:2], answer, said("I have sent the plan to Anna.")))
+    assert found.status is (Status.SUPPORTED if ok else Status.CONTRADICTED)
+
+
 def test_call_of_the_older_form_of_openai() -> None:
     call = {"name": "cancel_order", "arguments": '{"order_id": "9999"}'}
     asked = [user("Cancel order 4417."), {"role": "assistant", "function_call": call}]

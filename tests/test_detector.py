@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 
 from halldetect import Detector, Pair, Report, Status, Verdict
 from halldetect.errors import ConfigurationError, InputError, ModelError
-from halldetect.report import Evidence, Probabilities
+from halldetect.knowledge.builder import build_index
+from halldetect.knowledge.readers import find_files
+from halldetect.report import ClaimReport, Evidence, Probabilities, WrongWords
 from halldetect.scoring import Calibration
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
@@ -468,6 +472,31 @@ def test_cascade_without_its_second_verifier_is_an_error(monkeypatch: pytest.Mon
     report = Detector("auto", fallback="base", notice=told.append).check(SOURCE, GOOD)
     assert report.provenance.verifier["name"] == "base"
     assert "base judged instead of auto" in told[0]
+
+
+def test_detectors_with_other_options_share_what_was_given(tmp_path: Path) -> None:
+    (tmp_path / "mill.txt").write_text(SOURCE, encoding="utf-8")
+    build_index(tmp_path / "mill.index", find_files([tmp_path / "mill.txt"]))
+    told: list[str] = []
+    steps: list[tuple[Any, ...]] = []
+
+    def rule(claim: ClaimReport, documents: Sequence[str]) -> Iterator[WrongWords]:
+        if "painted" in claim.text:
+            yield WrongWords("style", "painted")
+
+    first = Detector(
+        "base", knowledge=tmp_path / "mill.index", calibration=Calibration(slope=2.0),
+        rules=[rule], notice=told.append, progress=lambda *step: steps.append(step),
+    )  # fmt: skip
+    config = first.configuration.replaced(threshold=0.05)
+    other = first.sharing(config)
+    assert other.configuration == config
+    assert other.models.knowledge is first.models.knowledge
+    assert other.models.calibration == first.models.calibration
+    report = other.check([], INVENTED)
+    assert (report.threshold, report.provenance.configuration) == (0.05, config.to_dict())
+    assert [word.kind for word in report.claims[0].wrong][:1] == ["style"]
+    assert steps
 
 
 def test_threshold_of_one_call() -> None:

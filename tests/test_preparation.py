@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from halldetect.config import Configuration
 from halldetect.inputs import ABSTAINED, NOTHING_ASSERTED, CleanPair, clean_pair
 from halldetect.preparation import Findings, clean, keep_claims_from, prepare, refuse
 from halldetect.reading.claims import Claim
-from halldetect.reading.document import Span
+from halldetect.reading.document import Span, UncheckedPart
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
@@ -183,6 +184,16 @@ def test_claims_before_a_place_are_dropped() -> None:
     assert keep_claims_from(item, 9).claims == claims[1:]
     bare = keep_claims_from(Findings(item.pair, claims=claims[:2]), 10)
     assert (bare.claims, bare.problem) == ((), NOTHING_ASSERTED)
+
+
+def test_unchecked_parts_before_a_place_are_dropped() -> None:
+    parts = tuple(UncheckedPart("?", Span(at, at + 4), "a question", False) for at in (0, 6, 12))
+    claims = (Claim("It is long.", Span(12, 20)),)
+    item = Findings(CleanPair((SOURCE,), "", None), claims=claims, unchecked=parts)
+    assert keep_claims_from(item, 9).unchecked == parts[1:]
+    assert keep_claims_from(item, 10).unchecked == parts[2:]
+    failed = keep_claims_from(replace(item, problem="the response is empty"), 10)
+    assert (failed.unchecked, failed.claims) == (parts[2:], claims)
 
 
 def test_time_of_a_phase_adds_up() -> None:

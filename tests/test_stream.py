@@ -155,6 +155,29 @@ def test_the_stream_is_closed_with_its_reader(detector: Detector) -> None:
     assert closed
 
 
+class Connection:
+    """Chunks of a client that keeps its connection until it is told to close it."""
+
+    def __init__(self, *chunks: str) -> None:
+        self._chunks = iter(chunks)
+        self.closed = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self._chunks
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_the_connection_is_closed_at_the_end(detector: Detector) -> None:
+    whole = Connection(GOOD)
+    assert [item.text for item in detector.stream(SOURCE).run(whole)] == [GOOD]
+    assert whole.closed
+    stopped = Connection(f"{WRONG} ", f"{GOOD} ", GOOD)
+    assert [item.text for item in detector.stream(SOURCE, on_failure="stop").run(stopped)] == [""]
+    assert stopped.closed
+
+
 def test_asynchronous_streams(detector: Detector) -> None:
     closed = False
 

@@ -397,6 +397,9 @@ def test_a_folder_of_parts_holds_those_of_this_run_only(tmp_path: Path) -> None:
     assert left[1] != written[1]
     assert sum(len(results(path)) for path in (tmp_path / "out.jsonl").glob("part-*")) == 13
     assert (tmp_path / "out.jsonl" / "notes.txt").exists()
+    done = json.loads((tmp_path / "out.jsonl" / "_done.json").read_bytes())
+    assert (done.pop("rows"), sum(done.values())) == (13, 13)
+    assert done == dict(outcome.counts.by_kind)
 
 
 def test_a_run_that_begins_again_leaves_no_part_of_the_one_before(tmp_path: Path) -> None:

@@ -34,10 +34,12 @@ from pathlib import Path
 NOTICED = ("killed", "timeout", "segfault", "suspicious")
 RUN = (*NOTICED, "survived", "no tests")
 # Runs in a process of its own, since mutmut replaces modules. A sample is drawn after mutmut has
-# made the mutants; those that were run before are not run again.
+# made the mutants; those that were run before are not run again. Tests of the service meet its own
+# mutants only: they would wait long for an answer that another mutant prevents.
 PROGRAM = """
 import sys
 import mutmut.__main__ as mutmut
+from mutmut.state import state
 from tests.mutation.__main__ import only_strict, order
 count, seed = map(int, sys.argv.pop(1).split(","))
 collect = mutmut.collect_source_file_mutation_data
@@ -48,6 +50,9 @@ def sampled(*, mutant_names):
     found = [item for item in found if item[1] not in left_out]
     chosen = order([name for _, name, _ in found], seed)[: count or len(found)]
     places.update((name, at) for at, name in enumerate(chosen))
+    for name, tests in state().tests_by_mangled_function_name.items():
+        if not name.startswith("halldetect_serve"):
+            tests -= {test for test in tests if test.startswith("tests/serve/")}
     return [item for item in found if item[1] in places], data
 mutmut.collect_source_file_mutation_data = sampled
 mutmut.estimated_worst_case_time = places.__getitem__  # it runs them in the order of this

@@ -67,6 +67,19 @@ def test_every_claim_appears_once() -> None:
     )
 
 
+def test_a_claim_is_paired_with_the_most_similar_one_and_no_other() -> None:
+    one = report("The mill was built in 1790.")
+    other = report("The mill was built in 1790. The old mill was built of wood in 1790.")
+    assert compare(one, other).pairs == (
+        ClaimPair(Relation.SAME, 0, 0),
+        ClaimPair(Relation.ONLY_B, None, 1),
+    )
+    assert compare(other, one).pairs == (
+        ClaimPair(Relation.SAME, 0, 0),
+        ClaimPair(Relation.ONLY_A, 1, None),
+    )
+
+
 def test_different_sources_are_refused() -> None:
     with pytest.raises(InputError, match="different sources"):
         compare(report(A), report(A, SOURCE + " More."))
