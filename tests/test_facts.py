@@ -42,6 +42,18 @@ def test_first_word_is_a_name_by_use_elsewhere() -> None:
     assert [fact.text for fact in find_facts("Rivers left.", usage)] == ["Rivers"]
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("In Oslo rain fell.", [(3, "Oslo")]),
+        ("The Bank of Oslo and Anna Holm's heirs met.", [(4, "Bank of Oslo"), (21, "Anna Holm")]),
+        ("- For Anna Holm and for Bergen.", [(6, "Anna Holm"), (24, "Bergen")]),
+    ],
+)
+def test_a_name_begins_after_a_function_word(text: str, names: list[tuple[int, str]]) -> None:
+    assert [(fact.start, fact.text) for fact in find_facts(text)] == names
+
+
 @given(st.text(max_size=200))
 def test_places_are_those_of_the_text(text: str) -> None:
     for fact in find_facts(text):

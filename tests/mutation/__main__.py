@@ -12,7 +12,8 @@ again. A mutant that survived is run again where it is named. Those of a sample 
 from each package, so that a run that is stopped early has met all packages alike.
 
 Mutants that only change `strict=` of a `zip` are left out: it asserts that two lists are of one
-length, which they are by construction, so no input shows a difference.
+length, which they are by construction, so no input shows a difference. So are those of what only
+tests with a server meet.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from pathlib import Path
 # A mutant that hangs, or that ends the interpreter, is noticed as surely as one that fails.
 NOTICED = ("killed", "timeout", "segfault", "suspicious")
 RUN = (*NOTICED, "survived", "no tests")
+# The suite with a database tests these.
+_WITH_SERVER = "ǁPostgresIndexǁ"
 # Runs in a process of its own, since mutmut replaces modules. A sample is drawn after mutmut has
 # made the mutants; those that were run before are not run again. Tests of the service meet its own
 # mutants only: they would wait long for an answer that another mutant prevents.
@@ -40,14 +43,14 @@ PROGRAM = """
 import sys
 import mutmut.__main__ as mutmut
 from mutmut.state import state
-from tests.mutation.__main__ import only_strict, order
+from tests.mutation.__main__ import left_out, order
 count, seed = map(int, sys.argv.pop(1).split(","))
 collect = mutmut.collect_source_file_mutation_data
 places = {}
 def sampled(*, mutant_names):
     found, data = collect(mutant_names=mutant_names)
-    left_out = {name for path in data for name in only_strict(path)}
-    found = [item for item in found if item[1] not in left_out]
+    without = {name for path in data for name in left_out(path)}
+    found = [item for item in found if item[1] not in without]
     chosen = order([name for _, name, _ in found], seed)[: count or len(found)]
     places.update((name, at) for at, name in enumerate(chosen))
     for name, tests in state().tests_by_mangled_function_name.items():
@@ -105,8 +108,11 @@ class _WithoutStrict(ast.NodeTransformer):
         return node
 
 
-def only_strict(path: str | Path) -> set[str]:
-    """Return the names of the mutants of a module that only change `strict=` of a `zip`."""
+def left_out(path: str | Path) -> set[str]:
+    """Return the names of the mutants of a module that no test here could notice.
+
+    They only change `strict=` of a `zip`, or need a server.
+    """
     source = (Path("mutants") / path).read_text(encoding="utf-8")
     module = ".".join(Path(path).relative_to("src").with_suffix("").parts)
     module = module.removesuffix(".__init__")
@@ -119,7 +125,10 @@ def only_strict(path: str | Path) -> set[str]:
         f"{module}.{name}"
         for name, code in functions.items()
         if not name.endswith("__mutmut_orig")
-        and code == functions[name.rpartition("__mutmut_")[0] + "__mutmut_orig"]
+        and (
+            _WITH_SERVER in name
+            or code == functions[name.rpartition("__mutmut_")[0] + "__mutmut_orig"]
+        )
     }
 
 
@@ -133,9 +142,9 @@ def mutants() -> Iterator[Mutant]:
     for path in sorted(walk_mutatable_files()):
         data = SourceFileMutationData(path=path)
         data.load()
-        left_out = only_strict(path)
+        without = left_out(path)
         for name, code in data.exit_code_by_key.items():
-            if name in left_out:
+            if name in without:
                 continue
             status = status_by_exit_code[code]
             missed = status in ("survived", "no tests")
