@@ -281,3 +281,17 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give the folder that holds both"):
         find_files([tmp_path / "a", tmp_path / "b"])
     assert len(find_files([tmp_path])) == 2
+
+
+def test_long_paragraphs_are_cut_at_sentences_and_long_sentences_anywhere() -> None:
+    sentence = f"The mill {'ground ' * 20}barley."
+    endless = "flour" * PASSAGE_CHARACTERS
+    text = f"A short one.\n\n{' '.join([sentence] * 9)}\n\n{endless}"
+    passages = [span.cut(text) for span in cut_passages(text)]
+    assert passages[0].startswith("A short one.\n\nThe mill")
+    assert all(len(passage) <= PASSAGE_CHARACTERS for passage in passages)
+    before = passages[: next(at for at, one in enumerate(passages) if one.startswith("flour"))]
+    assert len(before) > 1
+    assert all(passage.endswith("barley.") for passage in before)
+    assert "".join(passages[len(before) :]) == endless
+    assert "".join("".join(passages).split()) == "".join(text.split())

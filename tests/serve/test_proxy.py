@@ -597,6 +597,24 @@ def test_every_field_with_text_is_checked(
     assert "400 metres" not in json.dumps(shown)
 
 
+@pytest.mark.parametrize("action", ["block", "repair"])
+def test_token_counts_come_with_a_guarded_stream(
+    proxies: Proxies, script: Script, action: str
+) -> None:
+    usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
+    parts = [
+        {"choices": [{"index": 0, "delta": {"content": GOOD}}]},
+        {"choices": [], "usage": {**usage, "note": BAD}},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": None},
+    ]
+    script.body = "".join(f"data: {json.dumps(part)}\n\n" for part in parts).encode()
+    script.body += b"data: [DONE]\n\n"
+    chunks, done = streamed(chat(proxies[action], stream=True))
+    assert (done, said(chunks)) == (True, GOOD)
+    assert chunks[-1]["usage"] == usage
+    assert not any("usage" in chunk for chunk in chunks[:-1])
+
+
 def test_top_level_fields_carry_no_prose(proxies: Proxies, script: Script) -> None:
     message = {"role": "assistant", "content": GOOD}
     choice = {"index": 0, "message": message, "finish_reason": BAD.replace(" ", "_")}
