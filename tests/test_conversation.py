@@ -206,6 +206,7 @@ def test_value_of_a_tool_call(key: str, value: Any, before: str, found: bool) ->
     report = last(user(f"Please use {before}."), called("handle", **{key: value}))
     claim = only(report)
     assert claim.status is (Status.SUPPORTED if found else Status.UNSUPPORTED)
+    assert (claim.support, report.graded) == ((1.0, 0.0) if found else (0.0, 1.0))
     if not found:
         assert report.verdict is Verdict.HALLUCINATED
         assert claim.error is not None

@@ -43,7 +43,7 @@ def test_score_counts_the_mutants_that_were_run(
     assert written["modules"] == {
         "pipeline.py": {"no tests": 1},
         "reading/claims.py": {"killed": 1, "survived": 1},
-        "src/halldetect_serve/proxy/answer.py": {"killed": 1},
+        "halldetect_serve/proxy/answer.py": {"killed": 1},
         "verification/windows.py": {"timeout": 1},
     }
     assert written["packages"] == {

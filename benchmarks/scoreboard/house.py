@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 
 from benchmarks.code_state import ROOT
@@ -12,7 +11,6 @@ from benchmarks.scoreboard.rows import Row, number, results, share
 from tests.support import circles, shape
 
 LONG = 60  # lines of a function
-NOTICED = ("killed", "timeout", "segfault", "suspicious")
 
 
 def house() -> Iterator[Row]:
@@ -44,14 +42,10 @@ def packages() -> Iterator[Row]:
     for name, value in shape.sizes(ROOT).items():
         yield number(f"packages.{name.replace(' ', '-')}.lines", name, "lines or files", value, "",
                      digits=0)  # fmt: skip
-    noticed: dict[str, Counter[str]] = {}
-    for module, one in results("mutation.json")["modules"].items():
-        package = module.partition("/")[0].removesuffix(".py")
-        noticed.setdefault(package, Counter()).update(one)
-    for package, found in sorted(noticed.items()):
-        hits = sum(found[status] for status in NOTICED)
+    for package, found in results("mutation.json")["packages"].items():
         yield share(f"packages.halldetect.{package}.mutants", f"halldetect.{package}",
-                    "mutants noticed", hits, found.total(), "mutation.json")  # fmt: skip
+                    "mutants noticed", found["noticed"], found["mutants"],
+                    "mutation.json")  # fmt: skip
 
 
 def rooms(graph: dict[str, set[str]]) -> dict[str, set[str]]:

@@ -39,10 +39,12 @@ WAYS = {"": "rules", ", `--threshold precision`": "careful"}
 
 def design() -> list[str]:
     mean = read("method_gate")["rules"]["1 3, 2, 0.8, 0.2"]["headline"]["mean"]
-    mutants = read("mutation")["modules"].values()
-    run, noticed = sum(sum(one.values()) for one in mutants), sum(one["killed"] for one in mutants)
+    mutants = read("mutation")["packages"].values()
+    run, noticed = (sum(one[what] for one in mutants) for what in ("mutants", "noticed"))
+    lowest = min(one["share"] for one in mutants)
     return [
-        f"noticed {noticed} of {run} ({100 * noticed / run:.1f} %",
+        f"noticed {noticed} of {run} ({100 * noticed / run:.1f} %, {100 * lowest:.1f} % in the "
+        "package with the fewest",
         f"AUROC changed by {signed(mean['AUROC'])}, balanced accuracy by "
         f"{signed(mean['balanced accuracy'])}, and a check reads {mean['tokens']:,.0f} tokens "
         f"instead of {mean['tokens_today']:,.0f}",

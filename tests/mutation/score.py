@@ -28,7 +28,7 @@ def counted(lines: Iterable[str]) -> dict[str, dict[str, int]]:
     found: dict[str, Counter[str]] = {}
     for mutant in map(json.loads, lines):
         if mutant["status"] in RUN:
-            module = mutant["file"].removeprefix("src/halldetect/")
+            module = mutant["file"].removeprefix("src/").removeprefix("halldetect/")
             found.setdefault(module, Counter())[mutant["status"]] += 1
     return {module: dict(sorted(counts.items())) for module, counts in sorted(found.items())}
 

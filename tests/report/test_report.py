@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from halldetect import Detector
 from halldetect.conclusion import citation_scores, graded_score, quoting
 from halldetect.errors import InputError
-from halldetect.reading.document import Span
+from halldetect.reading.document import Span, UncheckedPart
 from halldetect.report import (
     SCHEMA_VERSION,
     CitationReport,
@@ -309,3 +309,24 @@ def test_a_claim_passes_below_the_threshold_and_only_if_it_was_checked(
     found: ClaimReport, threshold: float, passes: bool
 ) -> None:
     assert report(0.1, found, threshold=threshold).passes(found) is passes
+
+
+@pytest.mark.parametrize(
+    ("on_unchecked", "verdict", "reason"),
+    [
+        ("pass", Verdict.FAITHFUL, None),
+        ("fail", Verdict.UNCHECKABLE, "1 part was not checked: a quotation"),
+    ],
+)
+def test_rethreshold_regards_unchecked_parts_only_where_they_fail(
+    on_unchecked: str, verdict: Verdict, reason: str | None
+) -> None:
+    part = UncheckedPart("It rains.", Span(0, 9), "a quotation", True)
+    made = replace(
+        report(0.1, SUPPORTED),
+        unchecked=(part,),
+        provenance=Provenance("1", {}, {"threshold": 0.5, "on_unchecked": on_unchecked}),
+    )
+    again = made.rethreshold(0.4)
+    assert (again.verdict, again.reason) == (verdict, reason)
+    assert made.rethreshold(0.05).verdict is Verdict.HALLUCINATED
