@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector, Pair, Report, Status, Verdict
+from halldetect.detector import print_notice
 from halldetect.errors import ConfigurationError, InputError, ModelError
 from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.readers import find_files
@@ -497,6 +498,11 @@ def test_detectors_with_other_options_share_what_was_given(tmp_path: Path) -> No
     assert (report.threshold, report.provenance.configuration) == (0.05, config.to_dict())
     assert [word.kind for word in report.claims[0].wrong][:1] == ["style"]
     assert steps
+
+
+def test_notices_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    print_notice("the first check takes longer")
+    assert capsys.readouterr() == ("", "halldetect: the first check takes longer\n")
 
 
 def test_threshold_of_one_call() -> None:

@@ -178,6 +178,16 @@ def test_the_connection_is_closed_at_the_end(detector: Detector) -> None:
     assert stopped.closed
 
 
+def test_nothing_follows_a_stop(detector: Detector) -> None:
+    guard = detector.stream(SOURCE, on_failure="stop")
+    assert [item.action for item in guard.feed(f"{WRONG} {GOOD} {GOOD}\n")] == [
+        StreamAction.STOPPED
+    ]
+    assert guard.stopped
+    assert guard.feed(f"{GOOD}\n") == []
+    assert guard.close() == []
+
+
 def test_asynchronous_streams(detector: Detector) -> None:
     closed = False
 
