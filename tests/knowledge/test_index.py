@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import CheckError, InputError
-from halldetect.knowledge.builder import build_index
+from halldetect.knowledge.builder import build_index, is_url
 from halldetect.knowledge.index import KnowledgeIndex
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
 from halldetect.knowledge.readers import IndexDocument, SourceFile, find_files, read_documents
@@ -295,3 +295,10 @@ def test_long_paragraphs_are_cut_at_sentences_and_long_sentences_anywhere() -> N
     assert all(passage.endswith("barley.") for passage in before)
     assert "".join(passages[len(before) :]) == endless
     assert "".join("".join(passages).split()) == "".join(text.split())
+
+
+def test_an_index_is_a_file_or_a_database_of_postgres() -> None:
+    places = ["mill.index", "C:/mill.index", "postgres://h/d", "postgresql://h/d"]
+    assert [is_url(place) for place in places] == [False, False, True, True]
+    with pytest.raises(InputError, match="not mysql"):
+        is_url("mysql://h/d")
