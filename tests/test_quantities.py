@@ -140,3 +140,19 @@ def test_hostile_numbers_raise_nothing(text: str) -> None:
 def test_a_timestamp_has_a_date_and_a_time() -> None:
     found = {(item.kind, item.text) for item in read_quantities('"run": "2026-02-12T01:30:00Z"')}
     assert {("day", "2026-02-12"), ("clock", "01:30")} <= found
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("5 dollars", "5 dollars", True),
+        ("5 dollars", "5 euros", False),
+        ("50 cents", "50 pence", True),
+        ("50 cents", "50 seconds", False),
+        ("5", "5 euros", True),
+    ],
+)
+def test_amounts_are_equal_in_one_currency_only(one: str, other: str, same: bool) -> None:
+    (first, *_), (second, *_) = read_quantities(one), read_quantities(other)
+    assert equal(first, second) is same
+    assert equal(second, first) is same

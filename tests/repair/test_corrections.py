@@ -186,3 +186,8 @@ def test_any_texts(sentence: str, evidence: str) -> None:
     for proposed in corrections(sentence, evidence):
         assert proposed != sentence
         assert proposed.strip()
+
+
+def test_two_wrong_words_are_corrected_together() -> None:
+    evidence = "The bridge opened in 1932 and cost 5 million marks."
+    assert evidence in corrections("The bridge opened in 1923 and cost 7 million marks.", evidence)

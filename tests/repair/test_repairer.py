@@ -276,6 +276,15 @@ def test_a_sentence_about_a_removed_one_goes_too(detector: Detector) -> None:
     assert repair.changes[1].why == "it refers to a sentence that was removed"
 
 
+def test_such_refers_to_a_removed_sentence(detector: Detector) -> None:
+    said = "Such a bridge is rare."
+    source = f"{SOURCE} {said}"
+    assert detector.repair(source, f"{GOOD} {said}").text == f"{GOOD} {said}"
+    repair = detector.repair(source, f"{GOOD} {INVENTED} {said}")
+    assert repair.text == GOOD
+    assert repair.changes[-1].why == "it refers to a sentence that was removed"
+
+
 def test_paper_method_is_refused() -> None:
     detector = Detector.paper(SentenceExtractor(), OverlapVerifier())
     with pytest.raises(ConfigurationError, match="a repair needs every sentence judged"):
