@@ -156,3 +156,14 @@ def test_amounts_are_equal_in_one_currency_only(one: str, other: str, same: bool
     (first, *_), (second, *_) = read_quantities(one), read_quantities(other)
     assert equal(first, second) is same
     assert equal(second, first) is same
+
+
+@pytest.mark.parametrize(
+    ("known", "same"), [("48 people", True), ("over 48 people", False), ("over 50 people", True)]
+)
+def test_a_bound_of_the_source_is_not_rounded(known: str, same: bool) -> None:
+    assert equal(read_quantities("about 50 people")[0], read_quantities(known)[0]) is same
+
+
+def test_a_number_of_times_may_be_a_fold() -> None:
+    assert [one.kind for one in read_quantities("a 3 fold rise, 3 times as much")] == ["times"] * 2

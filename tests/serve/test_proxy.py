@@ -18,6 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halldetect.detector import Detector
+from halldetect_serve.proxy.answer import Choice, Vocabulary
+from halldetect_serve.proxy.chat import GuardedChoice
 from halldetect_serve.proxy.messages import ChatRequest
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 from halldetect_serve.settings import (
@@ -595,6 +597,14 @@ def test_every_field_with_text_is_checked(
     assert (checked["verdict"], checked["action"]) == ("hallucinated", "blocked")
     shown = streamed(answer)[0][:-1] if stream else answer.json()["choices"]
     assert "400 metres" not in json.dumps(shown)
+
+
+def test_all_that_was_shown_is_the_context_of_a_guarded_stream() -> None:
+    guard = GuardedChoice(Choice(Vocabulary()))
+    guard.held = "# Length\n\n"
+    assert guard.release("It is long.") == "# Length\n\nIt is long."
+    assert guard.release(" It is old.") == " It is old."
+    assert (guard.shown, guard.held) == ("# Length\n\nIt is long. It is old.", "")
 
 
 @pytest.mark.parametrize("action", ["block", "repair"])
