@@ -30,6 +30,8 @@ from halldetect.reading.words import (
 
 # Fewer words are not a statement.
 MIN_WORDS = 4
+# A longer sentence is not shortened: each phrase would be tried in all of its words.
+MAX_WORDS = 120
 _CLAUSE_STARTS = frozenset("after before because while when although though since as".split())
 _PHRASE_STARTS = PREPOSITIONS - frozenset(
     "because while when although though as of to than like unlike per once where whereas".split()
@@ -77,6 +79,8 @@ def shortened(sentence: str, evidence: str, *, loosely: bool = False) -> dict[st
     for a name; that may be bad English.
     """
     text, known = _Sentence(sentence), content_keys(evidence)
+    if len(text.words) > MAX_WORDS:
+        return {}
     edits = [*text.phrases(), *text.between_commas(), *text.modifiers()]
     if loosely:
         edits += text.ends()
