@@ -13,15 +13,15 @@ from itertools import count
 from time import thread_time
 from types import FrameType
 
-# A function is measured until it takes this long, or a text has this many characters.
-ENOUGH_SECONDS, LONGEST = 0.03, 16_000
+# A function is measured until it takes this long.
+ENOUGH_SECONDS = 0.03
 # The most time for four times the text: linear work takes 4 times as much, quadratic work 16.
 GROWTH = 9.0
 # Shorter times are mostly the cost of a call.
 _SHORTEST = 0.002
 # Processor time that a call may take before it is stopped.
 _LIMIT = 3.0
-_SIZES = [size for power in range(12) if (size := 125 << power) <= LONGEST]
+_SHORTEST_TEXT = 125
 _numbers = count()
 
 
@@ -53,18 +53,22 @@ def _seconds(function: Callable[[str], object], text: str) -> float:
     return thread_time() - started
 
 
-def growth(function: Callable[[str], object], build: Callable[[int], str]) -> str | None:
+def growth(
+    function: Callable[[str], object], build: Callable[[int], str], longest: int
+) -> str | None:
     """Return how a function grows faster than its text; None if it does not.
 
-    `build` makes a text of a length. Texts grow until a call takes a measurable time.
+    `build` makes a text of a length. Texts grow until a call takes a measurable time, or they
+    have the greatest length.
     """
+    size = _SHORTEST_TEXT
     times: dict[int, float] = {}
     try:
         with _limit(_LIMIT):
-            for size in _SIZES:
+            times[size] = _seconds(function, build(size))
+            while times[size] < ENOUGH_SECONDS and 2 * size <= longest:
+                size *= 2
                 times[size] = _seconds(function, build(size))
-                if times[size] >= ENOUGH_SECONDS:
-                    break
             if not _grows(times[size], times.get(size // 4)):
                 return None
             for again in (size // 4, size):
