@@ -31,7 +31,7 @@ from halldetect.reading.words import (
 # Fewer words are not a statement.
 MIN_WORDS = 4
 # A longer sentence is not shortened: each phrase would be tried in all of its characters.
-MAX_LENGTH = 800
+MAX_LENGTH = 400
 _CLAUSE_STARTS = frozenset("after before because while when although though since as".split())
 _PHRASE_STARTS = PREPOSITIONS - frozenset(
     "because while when although though as of to than like unlike per once where whereas".split()
