@@ -22,12 +22,13 @@ from halldetect.faults.disputes import find_missing
 from halldetect.faults.wrong_words import find_words
 from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
-from halldetect.loading import Loader, Models, Notice, require_same_model
+from halldetect.loading import Loader, Models, Notice, read_threshold, require_same_model
 from halldetect.preparation import Findings, clean, keep_claims_from, prepare, refuse
 from halldetect.protocols import Extractor, Observe, Progress, Rule, Verifier
 from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Report
-from halldetect.scoring import Calibration, threshold_value, uncheckable
+from halldetect.scoring import Calibration, uncheckable
+from halldetect.verification.judging import Advance
 from halldetect.verification.presets import CASCADE, LARGE, check_verifier_name
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 BLOCK = 64
 # Rounds of a repair; then every failing claim is removed.
 MAX_ROUNDS = 3
+NOT_EXAMINED = "wrong words and missing statements are looked for in English texts only"
 _OBJECT = "object:"
 
 
@@ -208,7 +210,9 @@ class Detector:
         (report,) = self.check_many([pair])
         if threshold is None:
             return report
-        return report.rethreshold(threshold_value(threshold, self.verifier.description))
+        judge = self.models.that_judged(report).verifier
+        value, notes = read_threshold(threshold, judge.description)
+        return report.rethreshold(value).noting(*notes)
 
     def check_many(
         self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
@@ -231,15 +235,19 @@ class Detector:
             made = iter(self._finish(self._prepare(rest), observe=observe))
             for item in block:
                 report = self._merged(item) if isinstance(item, Conversation) else next(made)
-                if isinstance(item, Pair) and not report.languages:
-                    if item.words and not self.configuration.paper:
-                        (report,) = find_words(
-                            [report], self.verifier, self.models.calibration, advance
-                        )
-                    if item.missing:
-                        report = find_missing(report, self.verifier, advance)
+                if isinstance(item, Pair) and (item.words or item.missing):
+                    report = self._examined(item, report, advance)
                 reports.append(report)
         return reports
+
+    def _examined(self, pair: Pair, report: Report, advance: Advance | None) -> Report:
+        """Return a report with the wrong words and the missing statements that a pair asks for."""
+        if report.languages:
+            return report.noting(NOT_EXAMINED)
+        judge = self.models.that_judged(report)
+        if pair.words and not self.configuration.paper:
+            (report,) = find_words([report], judge.verifier, judge.calibration, advance)
+        return find_missing(report, judge.verifier, advance) if pair.missing else report
 
     def check_conversation(
         self, messages: object, *, documents: Source | None = None, start: int = 0
@@ -309,7 +317,11 @@ class Detector:
         self._refuse_paper("a repair")
         # The rounds of a repair repeat many pairs.
         detector = copy(self)
-        detector._models = replace(self.models, verifier=RememberingVerifier(self.models.verifier))
+        models, second = self.models, self.models.second
+        if second is not None:
+            second = replace(second, verifier=RememberingVerifier(second.verifier))
+        remembering = RememberingVerifier(models.verifier)
+        detector._models = replace(models, verifier=remembering, second=second)
         repairer = Repairer(detector, max_rounds=max_rounds)
         return repairer.repair(Pair(source, response, question))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -14,6 +14,7 @@ from halldetect.knowledge.passages import Knowledge
 from halldetect.machine import download
 from halldetect.machine.devices import on_gpu, torch_device
 from halldetect.protocols import Extractor, Progress, Rule, Verifier
+from halldetect.report import Report
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
@@ -53,6 +54,12 @@ class Models:
         if self.second is None or known is None or languages <= set(known):
             return self
         return self.second
+
+    def that_judged(self, report: Report) -> Models:
+        """Return the models whose verifier a report names: these, or the second ones."""
+        name = report.provenance.verifier.get("name")
+        second = self.second
+        return second if second and second.verifier.description.get("name") == name else self
 
     def description(self) -> dict[str, Any]:
         """Return everything of the models that reports depend on."""
@@ -95,17 +102,14 @@ class Loader:
     def _models(self, verifier: Verifier, notes: tuple[str, ...] = ()) -> Models:
         """Return a verifier with the numbers that come with it."""
         stated = verifier.description
-        threshold = self.configuration.threshold
-        if isinstance(threshold, str) and threshold.endswith(SUFFIX):
-            cut = read_cut(threshold, stated)
-            threshold, notes = cut.threshold, (*notes, cut.note)
+        threshold, note = read_threshold(self.configuration.threshold, stated)
         return Models(
             verifier,
             self.calibration or Calibration.from_mapping(stated.get("calibration") or {}),
-            threshold_value(threshold, stated),
+            threshold,
             locator=self._locator(verifier),
             knowledge=None if self.configuration.paper else self.knowledge,
-            notes=notes,
+            notes=(*notes, *note),
             rules=self.rules,
         )
 
@@ -143,6 +147,19 @@ class Loader:
 
         config, progress = self.configuration, self.announced("convert")
         return load_verifier(name, threads=config.threads, device=config.device, progress=progress)
+
+
+def read_threshold(
+    threshold: float | str, verifier: Mapping[str, Any]
+) -> tuple[float, tuple[str, ...]]:
+    """Return the number of a threshold, and for a file of `calibrate` the note for reports.
+
+    Raises ConfigurationError if the verifier of this description has no such threshold.
+    """
+    if isinstance(threshold, str) and threshold.endswith(SUFFIX):
+        cut = read_cut(threshold, verifier)
+        return cut.threshold, (cut.note,)
+    return threshold_value(threshold, verifier), ()
 
 
 def require_same_model(role: str, recorded: dict[str, Any], loaded: dict[str, Any]) -> None:

@@ -261,6 +261,9 @@ def read_tables(folder: Path, reference: str | None = None, samples: int = 500) 
         samples=samples,
         latency={inner.name: read_all(inner) for inner in latency_folders(folder)},
     )
+    if evidence.methods and not evidence.on_shared_rows.count:
+        methods = ", ".join(evidence.methods)
+        raise InputError(f"no row was scored by all of {methods}: run them on the same rows")
     return Tables(evidence)
 
 

@@ -148,4 +148,4 @@ def test_decisions_become_a_labelled_dataset(
     assert "at least 19 labelled faithful responses, not 1" in capsys.readouterr().err
     whole = [json.loads(line) for line in client.get("/v1/reports/export").text.splitlines()]
     assert {line["id"] for line in whole} == {three, one, half, unseen}
-    assert all(Report.from_dict(line["report"]) for line in whole)
+    assert all(Report.from_dict(line["report"]).response for line in whole)

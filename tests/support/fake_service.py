@@ -47,6 +47,8 @@ class ObedientVerifier(OverlapVerifier):
                 deadline = monotonic() + 60
                 while monotonic() < deadline:
                     re.match("(a|aa)+$", "a" * 25 + "b")
+            if "never returns" in claim:
+                re.search("-+x", "-" * 200_000)  # minutes in which no signal is seen
             if "verifier dies" in claim:
                 os.kill(os.getpid(), signal.SIGKILL)
             if "verifier fails" in claim:

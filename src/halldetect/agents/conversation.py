@@ -79,6 +79,10 @@ class ConversationReport:
         """Return True if no turn fails or could not be checked."""
         return self.verdict is Verdict.FAITHFUL
 
+    def __bool__(self) -> bool:
+        """Return True if no turn fails, as `ok` says."""
+        return self.ok
+
     def merged(self) -> Report:
         """Return one report of all turns, with the text of each after "[message 3]"."""
         if not self.turns:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, islice
+from itertools import accumulate, combinations, islice
 from typing import Any
 
 from halldetect.facts.quantities import read_quantities
@@ -30,7 +31,7 @@ _FREE_KEYS = SEARCH_KEYS | frozenset(
     "locale limit offset page timeout line lines title subject".split()
 )
 _CREATES = re.compile(r"write|create|save|export|new|mkdir|touch|generate|upload", re.IGNORECASE)
-_ADDRESS = r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_ADDRESS = r"https?://\S+|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++"
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _SHAPES = {
     "date": r"\d{4}-(?:0[1-9]|1[0-2])-\d\d(?:[T ][\d:.+Z-]*)?",
@@ -177,7 +178,7 @@ _NEGATION = re.compile(r"\b(?:not|never|no|failed|could|cannot)\b", re.IGNORECAS
 _FAILED = re.compile(
     r'"(?:errors?|exception)"\s*:(?!\s*(?:null|""|\[\]|false|0\b|\{\}))|"(?:success|ok)"\s*:\s*false'
     r'|"(?:status|state|result)"\s*:\s*"(?:fail|error|reject|den|declin|not.found|invalid|abort)'
-    r"|^\s*(?:error|traceback|fatal|exception)\b|\bexit (?:code|status):? [1-9]"
+    r"|^[^\S\n]*(?:error|traceback|fatal|exception)\b|\bexit (?:code|status):? [1-9]"
     r"|\b[1-9]\d* (?:failed|errors?)\b|^FAILED\b|\bcommand not found\b",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -213,7 +214,8 @@ def find_action(claim: str, calls: Calls, said: str, since: int = 0) -> Finding 
         passive = (match["verb"] for match in _PASSIVE.finditer(claim))
         verbs += [verb for verb in passive if not re.search(rf"\b{verb}\b", said)]
         further = [match["verb"] for match in _FURTHER.finditer(claim)] if verbs else []
-        found = [_last_call(calls, _STEMS[verb], claim) for verb in verbs + further]
+        every = dict.fromkeys(verbs + further)
+        found = [_last_call(calls, _STEMS[verb], claim) for verb in every]
     if not found:
         return None
     last = [call for call in found if call is not None]
@@ -246,8 +248,10 @@ _CORRECTS = re.compile(
     r"(?i)\b(?:actually|sorry|correction|wait|no|oops|meant?|instead|rather|wrong|not|now|make|"
     r"changed?|says?|mistake|only|mis\w+)\b"
 )
+# A message that replaces more than this is a new one.
+_MOST_CORRECTIONS = 20
 _REPLACES = re.compile(
-    r"(?P<new>\w+)(?:,? (?:and )?not(?: in| on| at| for)?| instead of) (?P<old>[^\W\d]\w*)"
+    r"\b(?P<new>\w++)(?:,? (?:and )?not(?: in| on| at| for)?| instead of) (?P<old>[^\W\d]\w*)"
 )
 
 
@@ -255,14 +259,15 @@ def find_corrections(earlier: Sequence[str], later: str) -> Iterator[tuple[str, 
     """Yield what a message of the user replaces in earlier ones: the old and the new words."""
     if _CORRECTS.search(later) is None:
         return
-    for match in _REPLACES.finditer(later):
+    for match in islice(_REPLACES.finditer(later), _MOST_CORRECTIONS):
         if find_spelled(match["old"], earlier):
             yield match["old"], match["new"]
-    for span in sentences(later):
-        for new in _plain_facts(span.cut(later)):
-            old = _replaced_fact(new, span.cut(later), earlier)
-            if old is not None:
-                yield old, new.text.rstrip(".")
+    texts = (span.cut(later) for span in sentences(later))
+    stated = ((new, text) for text in texts for new in _plain_facts(text))
+    for new, text in islice(stated, _MOST_CORRECTIONS):
+        old = _replaced_fact(new, text, earlier)
+        if old is not None:
+            yield old, new.text.rstrip(".")
 
 
 def _plain_facts(text: str) -> list[Fact]:
@@ -284,8 +289,13 @@ def _replaced_fact(new: Fact, sentence: str, earlier: Sequence[str]) -> str | No
         if any(fact.key == new.key for fact in candidates):
             return None
         if candidates:  # the nearest to the words that both messages have
-            distances = [sum(abs(at - fact.start) for at in near) for fact in candidates]
-            return candidates[distances.index(min(distances))].text.rstrip(".")
+            sums = [0, *accumulate(near)]
+
+            def distance(fact: Fact, near: list[int] = near, sums: list[int] = sums) -> int:
+                before = bisect_left(near, fact.start)
+                return fact.start * (2 * before - len(near)) + sums[-1] - 2 * sums[before]
+
+            return min(candidates, key=distance).text.rstrip(".")
     return None
 
 

@@ -73,7 +73,7 @@ class ReportCache:
         with self._using() as store:
             for key, pair in wanted.items() if store else ():
                 row = store.execute("SELECT report FROM entries WHERE key = ?", (key,)).fetchone()
-                if row and (report := _unpacked(row[0], pair)):
+                if row and (report := _unpacked(row[0], pair)) is not None:
                     found[key] = report
         return found
 

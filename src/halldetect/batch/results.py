@@ -58,18 +58,18 @@ _COLUMNS = {
 def row_result(row: Row, outcome: Outcome) -> dict[str, Any]:
     """Return the result of a row."""
     report = outcome if isinstance(outcome, Report) else None
-    counts = Counter(claim.status for claim in (report.claims if report else ()))
+    counts = Counter(claim.status for claim in (report.claims if report is not None else ()))
     return {
         "id": row.id,
-        "verdict": report.verdict if report else Verdict.UNCHECKABLE,
-        "reason": report.reason if report else outcome,
+        "verdict": report.verdict if report is not None else Verdict.UNCHECKABLE,
+        "reason": report.reason if report is not None else outcome,
         "bad_row": report is None,
-        "score": report.score if report else None,
+        "score": report.score if report is not None else None,
         "claims": {status.value: counts[status] for status in Status},
-        "unchecked": len(report.left_out) if report else 0,
+        "unchecked": len(report.left_out) if report is not None else 0,
         "input": row.digest(),
         "columns": row.columns,
-        "report": report.to_dict() if report else None,
+        "report": report.to_dict() if report is not None else None,
     }
 
 

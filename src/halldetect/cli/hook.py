@@ -116,7 +116,8 @@ def read_transcript(text: str) -> list[dict[str, Any]]:
     try:
         whole = json.loads(text)
         records = whole.get("messages", [whole]) if isinstance(whole, dict) else whole
-        if isinstance(records, list) and records != [whole] and "system" in whole:  # of Anthropic
+        of_anthropic = isinstance(whole, dict) and {"messages", "system"} <= whole.keys()
+        if isinstance(records, list) and of_anthropic:
             records = [{"role": "system", "content": whole["system"]}, *records]
     except RecursionError:
         raise InputError("the conversation is nested too deeply") from None
@@ -154,7 +155,7 @@ def _messages(records: list[Any]) -> list[dict[str, Any]]:
 
 
 def _lines(text: str) -> Iterator[Any]:
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # other line ends may be in a value
         if line.strip():
             try:
                 yield json.loads(line)

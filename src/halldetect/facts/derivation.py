@@ -21,7 +21,7 @@ _SECONDS = {"hour": 3600.0, "day": _DAY, "week": 7 * _DAY, "month": _YEAR / 12, 
 _DATE_UNITS = {"year": _YEAR, "count": _YEAR, "month": _YEAR / 12, "day": _DAY, "clock": 60.0}
 _DEGREES = {("temperature", "fahrenheit"): (5 / 9, -160 / 9),
             ("fahrenheit", "temperature"): (1.8, 32.0)}  # fmt: skip
-_ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s", re.MULTILINE)
+_ITEM = re.compile(r"^[^\S\n]*(?:[-*•]|\d+[.)])\s", re.MULTILINE)
 _LIST = re.compile(r"(?:[^,;:.\n]{1,60},\s(?!and |or )){1,12}[^,;:.\n]{1,60},?\s(?:and|or)\s\w")
 _COMMA = re.compile(r",\s(?:and|or)\s|,\s|\s(?:and|or)\s(?=\w$)")
 _RISE = re.compile(

@@ -30,6 +30,8 @@ from halldetect.reading.words import (
 
 # Fewer words are not a statement.
 MIN_WORDS = 4
+# A longer sentence is not shortened: each phrase would be tried in all of its characters.
+MAX_LENGTH = 400
 _CLAUSE_STARTS = frozenset("after before because while when although though since as".split())
 _PHRASE_STARTS = PREPOSITIONS - frozenset(
     "because while when although though as of to than like unlike per once where whereas".split()
@@ -76,6 +78,8 @@ def shortened(sentence: str, evidence: str, *, loosely: bool = False) -> dict[st
     With `loosely`, also without all that follows a joint, or with "some" for a number and "someone"
     for a name; that may be bad English.
     """
+    if len(sentence) > MAX_LENGTH:
+        return {}
     text, known = _Sentence(sentence), content_keys(evidence)
     edits = [*text.phrases(), *text.between_commas(), *text.modifiers()]
     if loosely:

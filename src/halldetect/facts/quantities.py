@@ -36,11 +36,12 @@ _DAY = r"(?:st|nd|rd|th)?"
 _QUANTITY = re.compile(
     r"(?=[\d$€£¥−-]|\b[abdefhjmnoqstz])(?:"  # rules out most places at once
     rf"\b(?:(?P<d>\d{{1,2}}){_DAY}(?: of)? (?P<dm>{MONTH})(?:,? (?P<dy>\d{{4}}))?"
-    rf"|(?P<mm>{MONTH}) (?P<md>\d{{1,2}}){_DAY}\b(?!:)(?:,? (?P<my>\d{{4}}))?"
+    # In small letters, "march" and "may" are mostly verbs: "march 10 miles".
+    rf"|(?!(?-i:march|may)\b)(?P<mm>{MONTH}) (?P<md>\d{{1,2}}){_DAY}\b(?!:)(?:,? (?P<my>\d{{4}}))?"
     rf"|(?P<m>{MONTH}) (?P<y>\d{{4}})|(?P<iso>\d{{4}}-(?:0\d|1[0-2])(?:-\d\d)?))(?:\b|(?=T\d))(?!-)"
     r"|(?:(?<![\w.])|(?<=\dT))(?P<clock>\d{1,2}[:.]\d\d(?=\s?[ap]\.?m)|\d{1,2}:\d\d|\d{1,2}(?=\s?[ap]\.?m\b))"
     r"(?P<half>\s?[ap]\.?m\b)?"
-    r"|(?P<times>\b(?:twice|doubl\w+|thrice|tr(?:ip|eb)l\w+|quadrupl\w+)\b)"
+    r"|(?P<times>\b(?:twice|thrice|(?:doubl|trebl|tripl|quadrupl)(?:e[ds]?|ing))\b)"
     rf"|(?P<part>(?<!first )(?<!last )(?<!the )\b(?:(?P<n>an?|{_WORD}|\d+)[ -]{_PART}"
     rf"|(?P<n1>{_WORD}|\d+) and (?:a|one) {_PART}"
     rf"|half)\b(?! (?:one|time|place|century))|\b\d/\d\b)"

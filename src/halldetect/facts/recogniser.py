@@ -7,6 +7,7 @@ capital, or a capital in the middle of other sentences.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -136,13 +137,13 @@ def find_facts(text: str, usage: WordUsage | None = None) -> list[Fact]:
         form = str(match.lastgroup)
         kind = FactKind.DATE if form in _DATE_FORMS else FactKind.NUMBER
         found.append(_fact(text, kind, form, match.start(), match[0]))
-    taken = [(fact.start, fact.end) for fact in found]
-    found += [
-        name
-        for name in _names(text, usage)
-        if not any(start < name.end and name.start < end for start, end in taken)
-    ]
-    return sorted(found, key=lambda fact: fact.start)
+    ends = [fact.end for fact in found]  # in order, since matches do not overlap
+    names = []
+    for name in _names(text, usage):
+        after = bisect_right(ends, name.start)
+        if after == len(ends) or found[after].start >= name.end:
+            names.append(name)
+    return sorted(found + names, key=lambda fact: fact.start)
 
 
 def has_number(text: str) -> bool:

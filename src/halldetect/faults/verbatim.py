@@ -8,6 +8,8 @@ words, they have no synonyms: one that no text has in any spelling was invented.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
@@ -27,11 +29,15 @@ _MIN_SAME = 0.6
 _MOVED = 2
 # Words between two parts of a quotation with an ellipsis.
 _MOST_OMITTED = 150
+# A changed quotation is looked for by its first words, at the places with most of them.
+_MOST_COMPARED, _LIKELIEST = 60, 5
+# More places of the same words are not looked at, and more of the same word have no vote.
+_MOST_PLACES, _MOST_VOTES = 50, 3
 _QUOTED = re.compile(
     r"“([^“”]+)”|«([^«»]+)»|»([^«»]+)«|„([^„“”]+)[“”]|「([^「」]+)」|『([^『』]+)』|(?<![\w\"])\"([^\"\n]+)\"(?!\w)"
 )
 # Where words were left out or put in.
-_OMISSION = re.compile(r"\[[^\]]*\]|…|\.\s?\.\s?\.")
+_OMISSION = re.compile(r"\[[^\[\]]*+\]|…|\.\s?\.\s?\.")
 _WORD = re.compile(rf"[\w{MARKS}]+")
 _SENTENCE_END = re.compile(r"[.!?][”\"»]?\s+(?=[^a-z])")
 _NAME = r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,3}"
@@ -49,19 +55,25 @@ _SPEAKER = re.compile(
 _FILE = (
     "py|js|ts|json|ya?ml|toml|txt|csv|md|sh|ini|cfg|conf|log|xml|html?|pdf|docx?|xlsx?|zip|exe|sql"
 )
+# Every part is possessive or bounded, so that a row of dashes takes linear time.
 _IDENTIFIER = re.compile(
-    r"https?://[^\s<>\"')\]]+|\bwww\.[^\s<>\"')\]]+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    rf"|(?<![\w/])(?:~?/)?(?:\.?[\w-]+/)*[\w-]+\.(?:{_FILE})\b(?!\.\w)|\b10\.\d{{4,}}/[^\s)\]]+"
-    r"|(?<![\w-])--[a-z][\w-]+|\b[a-z_]\w*(?:\.\w+)*\(\)|\b[a-z]+(?:_[a-z0-9]+)+\b|\b[A-Z]+(?:_[A-Z0-9]+)+\b"
+    r"https?://[^\s<>\"')\]]+|\bwww\.[^\s<>\"')\]]+|\b[\w.+-]{1,64}+@[\w-]++(?:\.[\w-]++)++"
+    rf"|(?<![\w/-])(?:~?/)?(?:\.?[\w-]++/)*+[\w-]++\.(?:{_FILE})\b(?!\.\w)"
+    r"|\b10\.\d{4,}/[^\s)\]]+|(?<![\w-])--[a-z][\w-]+|\b[a-z_]\w*+(?:\.\w++){0,8}+\(\)"
+    r"|\b[a-z]+(?:_[a-z0-9]+)+\b|\b[A-Z]+(?:_[A-Z0-9]+)+\b"
     # Neither "COVID-19" nor "100GB".
-    r"|\b(?![A-Z]+-?\d{1,2}\b|\d+[A-Z]{1,3}\b)(?=[A-Z-]*\d[A-Z-]*\d)(?=[\d-]*[A-Z])[A-Z\d][A-Z\d-]{4,}\b"
-    r"|\b[A-Z]{1,6}-?\d{3,}[A-Z0-9]*(?:-[A-Z0-9]+)*\b|\b0x[0-9a-fA-F]{2,}\b"
+    r"|\b(?![A-Z]+-?\d{1,2}\b|\d+[A-Z]{1,3}\b)(?=[A-Z-]{0,40}+\d[A-Z-]{0,40}+\d)"
+    r"(?=[\d-]{0,40}+[A-Z])[A-Z\d][A-Z\d-]{4,}\b"
+    r"|\b[A-Z]{1,6}-?\d{3}[A-Z0-9]*(?:-[A-Z0-9]+)*\b|\b0x[0-9a-fA-F]{2,}\b"
     r"|\b\d{1,3}(?:\.\d{1,3}){3}\b"
     r"|(?:#|(?i:\b(?:number|order|ticket|invoice|account|reference|case|code|id|no\.?)(?: is|:)? ))"
     r"(?P<number>\d{5,})(?![\w.,]\d|\w)"
 )
 _AROUND = re.compile(r"^(?:https?://)?(?:www\.)?|/?(?:\(\))?$", re.IGNORECASE)
 _NOT_ALNUM = re.compile(r"[\W_]+")
+_ALNUM = re.compile(r"[^\W_]")
+_WORD_START = re.compile(r"(?<![A-Za-z0-9])[^\W_]")
+_NAME_END = re.compile(r"s?(?![a-z0-9])", re.IGNORECASE)
 
 
 class VerbatimSource:
@@ -77,6 +89,15 @@ class VerbatimSource:
     @cached_property
     def _norms(self) -> list[list[str]]:
         return [[normalize(word[0]) for word in found] for found in self._words]
+
+    @cached_property
+    def _spaced(self) -> list[str]:
+        """The words of each document, each with a space before and after it."""
+        return [f" {' '.join(norms)} " for norms in self._norms]
+
+    @cached_property
+    def _unspaced(self) -> list[str]:
+        return ["".join(norms) for norms in self._norms]
 
     def quotations(
         self, claim: str, cited: Sequence[int | None] = (), question: str = ""
@@ -119,35 +140,48 @@ class VerbatimSource:
 
     def _find(self, part: list[str]) -> list[tuple[int, int]]:
         """Return the document and the first word of each place with some words."""
-        return [
-            (document, start)
-            for document, norms in enumerate(self._norms)
-            for start, norm in enumerate(norms)
-            if norm == part[0] and norms[start : start + len(part)] == part
-        ]
+        wanted = f" {' '.join(part)} "
+        places: list[tuple[int, int]] = []
+        for document, text in enumerate(self._spaced):
+            at = text.find(wanted)
+            while at >= 0 and len(places) < _MOST_PLACES:
+                places.append((document, text.count(" ", 0, at)))
+                at = text.find(wanted, at + 1)
+        return places
 
     def _inexact(self, quoted: str) -> QuotationReport:
         """Return the words that were changed, or the state of a quotation of several places."""
         spoken = _spoken(quoted)
-        for document, norms in enumerate(self._norms):
-            if "".join(spoken) in "".join(norms):  # a script without spaces
+        for document, text in enumerate(self._unspaced):
+            if "".join(spoken) in text:  # a script without spaces
                 return QuotationReport(QuotationState.VERBATIM, quoted, quoted, document)
+        del spoken[_MOST_COMPARED:]
         halves = [spoken[:at] for at in range(_MIN_WORDS - 1, len(spoken) - _MIN_WORDS + 2)]
         if any(self._find(half) and self._find(spoken[len(half) :]) for half in halves):
             return QuotationReport(QuotationState.STITCHED, quoted)
         best = (0.0, 0, 0, 0)
-        for document, norms in enumerate(self._norms):
-            matcher = SequenceMatcher(None, norms, spoken, autojunk=False)
-            starts = {max(0, block.a - block.b) for block in matcher.get_matching_blocks()}
-            for start, more in product(sorted(starts), range(-_MOVED, _MOVED + 1)):
-                window = norms[start : max(start, start + len(spoken) + more)]
-                same = SequenceMatcher(None, window, spoken, autojunk=False).ratio()
-                best = max(best, (same, -document, -start, len(window)))
+        for (document, start), more in product(self._likeliest(spoken), range(-_MOVED, _MOVED + 1)):
+            window = self._norms[document][start : max(start, start + len(spoken) + more)]
+            same = SequenceMatcher(None, window, spoken, autojunk=False).ratio()
+            best = max(best, (same, -document, -start, len(window)))
         same, document, start, length = best
         if same >= _MIN_SAME:
             text = self._cut(-document, -start, length).cut(self._texts[-document])
             return QuotationReport(QuotationState.CHANGED, quoted, text, -document)
         return QuotationReport(QuotationState.NOT_FOUND, quoted)
+
+    def _likeliest(self, spoken: list[str]) -> list[tuple[int, int]]:
+        """Return the document and the first word of the places that share most words in place."""
+        places: dict[str, list[int]] = {}
+        for at, word in enumerate(spoken):
+            places.setdefault(word, []).append(at)
+        votes = Counter(
+            (document, max(0, start - at))
+            for document, norms in enumerate(self._norms)
+            for start, norm in enumerate(norms)
+            for at in places.get(norm, ())[:_MOST_VOTES]
+        )
+        return [place for place, _ in votes.most_common(_LIKELIEST)]
 
 
 def identifiers(text: str) -> list[str]:
@@ -164,29 +198,47 @@ def invented(claim: str, texts: Sequence[str]) -> list[str]:
 def find_spelled(name: str, texts: Sequence[str]) -> Place | None:
     """Return the place of a name with any separators: "AT48 3200" is "AT48-3200"."""
     letters = _squeezed(_AROUND.sub("", name))
-    pattern: re.Pattern[str] | None = None
     for at, text in enumerate(texts):
-        if letters not in _squeezed(text):
-            continue
-        if pattern is None:
-            spelled = r"[\W_]*".join(map(re.escape, letters))
-            pattern = re.compile(rf"(?<![a-z0-9]){spelled}s?(?![a-z0-9])", re.IGNORECASE)
-        if found := pattern.search(text):
-            return at, Span(*found.span())
+        if span := _spelled_at(letters, text):
+            return at, span
+    return None
+
+
+def _spelled_at(letters: str, text: str) -> Span | None:
+    """Return the first place of letters, from the start of a word to the end of one."""
+    squeezed = _squeezed(text)
+    first = squeezed.find(letters)
+    if first < 0 or not letters:
+        return None if letters else Span(0, 0)
+    places = _places(text)
+    for word in _WORD_START.finditer(text, places[first]):
+        at = bisect_left(places, word.start())
+        if squeezed.startswith(letters, at):
+            end = _NAME_END.match(text, places[at + len(letters) - 1] + 1)
+            if end is not None:
+                return Span(word.start(), end.end())
     return None
 
 
 @lru_cache(maxsize=512)
 def _squeezed(text: str) -> str:
-    return _NOT_ALNUM.sub("", text).lower()
+    # The capital of the dotted i is the only letter whose small form has two characters.
+    return _NOT_ALNUM.sub("", text.replace("İ", "I")).lower()
+
+
+@lru_cache(maxsize=16)
+def _places(text: str) -> list[int]:
+    """Return the place in a text of each letter of its squeezed form."""
+    return [letter.start() for letter in _ALNUM.finditer(text)]
 
 
 def changed_words(quotation: QuotationReport) -> str:
     """Return the first words of a quotation that the source has otherwise, or all of them."""
     ours = _WORD.findall(quotation.text)
-    matcher = SequenceMatcher(
-        None, _spoken(quotation.source_words), _spoken(quotation.text), autojunk=False
+    theirs, said = (
+        _spoken(text)[:_MOST_COMPARED] for text in (quotation.source_words, quotation.text)
     )
+    matcher = SequenceMatcher(None, theirs, said, autojunk=False)
     changed = [
         " ".join(ours[start:end])
         for tag, _, _, start, end in matcher.get_opcodes()

@@ -8,6 +8,7 @@ leaving out one phrase at a time: the shortest one without which a claim is supp
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice, pairwise
@@ -119,10 +120,12 @@ def new_words(claim: str, known: frozenset[str]) -> list[str]:
     If there are few new words, the clause with the largest share of them is returned.
     """
     words = content_words(claim)
+    starts = [word.start for word in words]
     cuts = [0, *(match.start() for match in _CUT.finditer(claim)), len(claim)]
     shares = {}
     for start, end in pairwise(cuts):
-        new = [word.key not in known for word in words if start <= word.start < end]
+        inside = words[bisect_left(starts, start) : bisect_left(starts, end)]
+        new = [word.key not in known for word in inside]
         shares[start, end] = sum(new) / (len(new) or 1)
     least = min(_CLAUSE, max(shares.values()))
     runs = groupby(shares, key=lambda place: shares[place] >= least > 0)

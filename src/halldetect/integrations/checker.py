@@ -82,8 +82,8 @@ def documents(source: object) -> list[SourceDocument]:
         return [source]
     if isinstance(source, Mapping):
         if isinstance(source.get("text"), str):
-            named = {"id": str(source["id"]), "text": source["text"]}
-            return [named] if source.get("id") is not None else [source["text"]]
+            text, name = source["text"], source.get("id")
+            return [text if name is None else {"id": str(name), "text": text}]
         return documents(source.get("content", source.get("page_content")))
     for name in ("page_content", "content", "text"):
         if isinstance(text := getattr(source, name, None), str):

@@ -88,7 +88,9 @@ def grounded(
         pair = Pair(source, response, question)
         key = _halldetect_cache.key(pair)
         known = _halldetect_cache.get({key: pair}).get(key)
-        report = known or halldetect_detector.check(source, response, question=question)
+        report = known
+        if report is None:
+            report = halldetect_detector.check(source, response, question=question)
         if known is None:
             _halldetect_cache.put({key: report})
         if threshold is None:

@@ -29,7 +29,7 @@ from halldetect.reading.words import (
     words,
 )
 
-_LINK = re.compile(r"<?(?:https?://|ftp://|www\.)\S+|\S+@\S+\.\w+")
+_LINK = re.compile(r"<?(?:https?://|ftp://|www\.)\S+|(?<!\S)[^\s@]++@[^\s@.]++(?:\.[^\s@.]++)++")
 _TAG = re.compile(r"</?[\w:.-]+/?>|<\|[\w:.-]*\|>|\[/?(?:INST|SYS)\]|<</?SYS>>|<!--|-->")
 _CODE_LINE = re.compile(
     r"[{}\\]|;\s*$|[=(\[<]\S*[)\]>]?$|\w\(.*\)|[=!<>]=|\s=\s|->|=>|::|^[$>@#]|^\w+\.\w+|"

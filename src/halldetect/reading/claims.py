@@ -29,7 +29,7 @@ MIN_WORDS = 25
 MIN_CLAUSES = 4
 _BORDER = re.compile(
     r"(?:;\s+)(?:and\s+|but\s+)?|,\s+(?:(?:and|but|while|whereas)\s+)?"
-    r"|\s+(?:and|but|while)\s+(?=(?:the|its?|an?|he|she|they|there|[A-Z][\w-]*|\d[\d.,]*)\s)"
+    r"|(?<!\s)\s++(?:and|but|while)\s++(?=(?:the|its?|an?|he|she|they|there|[A-Z][\w-]*|\d[\d.,]*)\s)"
 )
 # A verb after one of these belongs to a dependent clause.
 _DEPENDENT = frozenset(

@@ -10,6 +10,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 INSERTED = -1
+_MARK_UP = re.compile(r"[\s*_`]+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,7 +37,8 @@ def place_of(words: str, text: str) -> Span | None:
 
     Whole words come before parts of words: "six" alone before the one in "sixteen".
     """
-    pattern = r"[\s*_`]+".join(map(re.escape, words.split()))
+    pieces = filter(None, _MARK_UP.split(words))
+    pattern = rf"{_MARK_UP.pattern}+".join(map(re.escape, pieces))  # possessive
     if not pattern:
         return None
     whole = re.search(rf"(?i)(?<!\w)(?:{pattern})(?!\w)", text)

@@ -56,6 +56,11 @@ class Report(Findings):
         report = replace(self, threshold=threshold, provenance=provenance)
         return report if self.score is None else decided_again(report)
 
+    def noting(self, *notes: str) -> Report:
+        """Return the report with further notes on how it was made."""
+        provenance = replace(self.provenance, notes=(*self.provenance.notes, *notes))
+        return replace(self, provenance=provenance)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report in plain dicts, lists and strings, as in its JSON form."""
         return cast(dict[str, Any], plain(self))

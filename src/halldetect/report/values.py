@@ -281,6 +281,10 @@ class Findings:
         """Return True if the response is faithful; an unchecked response is not ok."""
         return self.verdict is Verdict.FAITHFUL
 
+    def __bool__(self) -> bool:
+        """Return True if the response is faithful, so that `assert check(...)` says it."""
+        return self.ok
+
     @property
     def left_out(self) -> tuple[UncheckedPart, ...]:
         """Return the unchecked parts that may assert something."""

@@ -218,7 +218,7 @@ class CheckWorker:
         detector = self._pool.get(job.configuration)
         if job.repair:
             repair = detector.repair(pair.source, pair.response, question=pair.question)
-            overview = report_overview(repair.report or repair.original)
+            overview = report_overview(repair.original if repair.report is None else repair.report)
             return [FinishedReport(repair.to_json(indent=None), overview)]
         reports = detector.check_many(job.pairs, observe=self._on_event)
         return [
