@@ -14,7 +14,14 @@ from pathlib import Path
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.large.verifier import LargeVerifier
-from halldetect_bench.datasets import edited_texts, labelled_claims, labelled_summaries, rag_answers
+from halldetect_bench.datasets import (
+    absent_texts,
+    edited_texts,
+    labelled_claims,
+    labelled_summaries,
+    rag_answers,
+)
+from halldetect_bench.datasets.absent_texts import TOFUEVAL_PARTS
 from halldetect_bench.datasets.edited_texts import HALUEVAL_TASKS, SUMMEDITS_DOMAINS
 from halldetect_bench.datasets.labelled_rows import Loaded, join
 from halldetect_bench.datasets.labelled_summaries import DEFACTO_SPLITS
@@ -82,6 +89,17 @@ DATASETS: dict[str, Dataset] = {
         Dataset("factcg", "factcg", labelled_claims.load_factcg),
         *_parts("llm-aggrefact", labelled_claims.load_llm_aggrefact, ("dev",), ("test",)),
         Dataset("clearfacts", "clearfacts", labelled_claims.load_clearfacts),
+        *_parts(
+            "tofueval", absent_texts.load_tofueval, TOFUEVAL_PARTS, TOFUEVAL_PARTS, "clearfacts"
+        ),
+        *_parts(
+            "tofueval-summaries",
+            absent_texts.load_tofueval_summaries,
+            TOFUEVAL_PARTS,
+            TOFUEVAL_PARTS,
+            "tofueval",
+        ),
+        Dataset("falsesum", "falsesum", absent_texts.load_falsesum),
         *_parts("ragtruth", rag_answers.load_ragtruth, ("train",), ("test",)),
         *_parts(
             "ragtruth-selection",
