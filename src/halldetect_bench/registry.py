@@ -29,13 +29,13 @@ from halldetect_bench.datasets.readers import Loader
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
 from halldetect_bench.methods.method import Method
 from halldetect_bench.methods.pairwise import (
-    AlignScore,
-    MiniCheck,
+    AlignScoreStyle,
+    MiniCheckStyle,
     NliOnly,
     OnePrompt,
     PairwiseMethod,
-    SummacConv,
-    SummacZs,
+    SummacConvStyle,
+    SummacZsStyle,
 )
 from halldetect_bench.methods.prompted import (
     AcuEval,
@@ -191,10 +191,10 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry("halldetect", "claims against windows", "verifier", _halldetect),
         MethodEntry("paper", "the paper's method", "verifier, extractor", _paper),
         _pairwise(NliOnly, "the whole response against the whole source"),
-        _pairwise(SummacZs, "every sentence against every source sentence, mean"),
-        _pairwise(SummacConv, "as summac-zs, with a fitted layer"),
-        _pairwise(MiniCheck, "sentences against chunks, minimum"),
-        _pairwise(AlignScore, "sentences against chunks, mean"),
+        _pairwise(SummacZsStyle, "every sentence against every source sentence, mean"),
+        _pairwise(SummacConvStyle, "as summac-zs-style, with a fitted layer"),
+        _pairwise(MiniCheckStyle, "sentences against chunks, minimum"),
+        _pairwise(AlignScoreStyle, "sentences against chunks, mean"),
         _prompted(LlmCot, "reasoning, then yes or no"),
         _prompted(LongContext, "one call for all sentences"),
         MethodEntry("one-prompt", "all sentences in one prompt", "the verifier large", _one_prompt),

@@ -17,11 +17,11 @@ from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.methods.method import Method
 from halldetect_bench.methods.pairwise import (
     HISTOGRAM_BINS,
-    AlignScore,
-    MiniCheck,
+    AlignScoreStyle,
+    MiniCheckStyle,
     NliOnly,
-    SummacConv,
-    SummacZs,
+    SummacConvStyle,
+    SummacZsStyle,
     histogram,
     packaged_layer,
     token_chunks,
@@ -70,9 +70,9 @@ TABLE = {
     [
         (NliOnly, 1 - 0.35, (0.65,), 1),
         # Best E - C: 0.7 (first sentence) and 0.1; their mean 0.4 becomes (1 - 0.4) / 2.
-        (SummacZs, 0.3, (0.15, 0.45), 4),
-        (MiniCheck, 1 - 0.4, (0.1, 0.6), 2),
-        (AlignScore, 1 - (0.9 + 0.4) / 2, (0.1, 0.6), 2),
+        (SummacZsStyle, 0.3, (0.15, 0.45), 4),
+        (MiniCheckStyle, 1 - 0.4, (0.1, 0.6), 2),
+        (AlignScoreStyle, 1 - (0.9 + 0.4) / 2, (0.1, 0.6), 2),
     ],
 )
 def test_scores_by_hand(method: Any, score: float, units: tuple[float, ...], pairs: int) -> None:
@@ -107,7 +107,10 @@ def every_method() -> list[Method]:
     verifier = OverlapVerifier()
     detector = Detector(verifier, notice=lambda _: None)
     return [
-        *(method(verifier) for method in (NliOnly, SummacZs, SummacConv, MiniCheck, AlignScore)),
+        *(
+            method(verifier)
+            for method in (NliOnly, SummacZsStyle, SummacConvStyle, MiniCheckStyle, AlignScoreStyle)
+        ),
         RougeL(),
         HallDetect(detector),
     ]
@@ -167,7 +170,7 @@ def test_summac_conv_by_hand() -> None:
     weights = [0.0] * HISTOGRAM_BINS
     weights[-1] = 3.0
     layer = {"weights": weights, "offset": -1.0}
-    method = SummacConv(OverlapVerifier(), layer)
+    method = SummacConvStyle(OverlapVerifier(), layer)
     assert list(histogram([0.0, 0.01, 0.5, 1.0]).nonzero()[0]) == [0, 25, 49]
     assert histogram([0.0, 0.01])[0] == 2
     row = Row("d", "1", "The bridge opened. It is red.", "The bridge opened. Nobody knows.", True)
