@@ -14,13 +14,13 @@ from tests.support.shape import files, functions, lines, sizes
 # part: (ceiling, goal). The core is every module on the path of a check.
 # Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (23398, 20500),
-    "core": (13524, 10000),
+    "halldetect": (23754, 20500),
+    "core": (13880, 10000),
     "halldetect_serve": (4469, 4400),
     "halldetect_serve JavaScript": (1504, 1600),
     "halldetect_bench": (6040, 7000),
     "training and benchmarks": (13511, 11500),
-    "Python files in src": (238, 240),
+    "Python files in src": (240, 240),
     "modules in the package root": (15, 12),
     "halldetect.agents": (855, None),
     "halldetect.batch": (2109, None),
@@ -37,7 +37,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect.render": (1008, None),
     "halldetect.repair": (822, None),
     "halldetect.report": (1032, None),
-    "halldetect.verification": (1823, None),
+    "halldetect.verification": (2179, None),
 }
 # Parts that have no ceiling.
 FREE = {"tests", "files in src"}
