@@ -14,6 +14,8 @@ from pathlib import Path
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.large.verifier import LargeVerifier
+from halldetect.protocols import Verifier
+from halldetect.verification.peers import PEERS
 from halldetect_bench.datasets import (
     absent_texts,
     edited_texts,
@@ -37,6 +39,16 @@ from halldetect_bench.methods.pairwise import (
     SummacConvStyle,
     SummacZsStyle,
 )
+from halldetect_bench.methods.peers.bespoke import BespokeMiniCheck
+from halldetect_bench.methods.peers.lettucedetect import MODELS, LettuceDetect
+from halldetect_bench.methods.peers.pair_judges import (
+    AlignScore,
+    FactCg,
+    MiniCheck,
+    MiniCheckT5,
+    WholePair,
+)
+from halldetect_bench.methods.peers.summac import SummacConv, SummacZs
 from halldetect_bench.methods.prompted import (
     AcuEval,
     FactScore,
@@ -50,6 +62,7 @@ from halldetect_bench.models.selection import RunModels
 
 ROOT_VARIABLE = "HALLDETECT_DATA"
 USER_FILE = "jsonl:"
+SUMMAC = "summac-vitc"  # the verifier of both methods of SummaC
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +191,27 @@ def _paper(run: RunModels) -> Method:
     return HallDetect(detector, "paper")
 
 
+def _published(
+    method: Callable[[Verifier, str], Method], summary: str, *names: str
+) -> Iterator[MethodEntry]:
+    """Return an entry for each set of published weights, by the name of its verifier."""
+    for name in names:
+        build = partial(_with_weights, method, name)
+        yield MethodEntry(name, f"{summary} ({PEERS[name].model})", "its own weights", build)
+
+
+def _with_weights(method: Callable[[Verifier, str], Method], name: str, run: RunModels) -> Method:
+    return method(run.named_verifier(name), name)
+
+
+def _lettuce(name: str) -> MethodEntry:
+    def build(run: RunModels) -> Method:
+        return LettuceDetect(name, device=run.configuration.device)
+
+    summary = f"tokens of the response, the worst one ({MODELS[name]})"
+    return MethodEntry(name, summary, "its own weights", build)
+
+
 def _one_prompt(run: RunModels) -> Method:
     verifier = run.verifier
     if not isinstance(verifier, LargeVerifier):
@@ -213,6 +247,29 @@ METHODS: dict[str, MethodEntry] = {
             "embedder",
             lambda run: EmbeddingDivergence(run.embedder),
         ),
+        *_published(MiniCheckT5, "sentences against chunks, minimum", "minicheck-ft5"),
+        *_published(
+            MiniCheck, "sentences against chunks, minimum", "minicheck-deberta", "minicheck-roberta"
+        ),
+        _prompted(BespokeMiniCheck, "sentences against the source, minimum; --llm is a copy of it"),
+        *_published(
+            AlignScore, "sentences against chunks, mean", "alignscore-large", "alignscore-base"
+        ),
+        MethodEntry(
+            "summac-zs-vitc",
+            f"sentences against sentences, mean ({PEERS[SUMMAC].model})",
+            "its own weights",
+            lambda run: SummacZs(run.named_verifier(SUMMAC)),
+        ),
+        MethodEntry(
+            "summac-conv-vitc",
+            "as summac-zs-vitc, with its published layer",
+            "its own weights",
+            lambda run: SummacConv(run.named_verifier(SUMMAC)),
+        ),
+        *_published(WholePair, "the whole response, once", "hhem-2.1-open", "trueteacher"),
+        *_published(FactCg, "the whole response against chunks", "factcg"),
+        *map(_lettuce, MODELS),
         MethodEntry("rouge-l", "words in common, in order", "nothing", lambda run: RougeL()),
     )
 }

@@ -12,7 +12,7 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from itertools import accumulate
@@ -214,7 +214,8 @@ class _Chunked(PairwiseMethod):
         return {**super().description, "chunk_tokens": self.chunk_tokens}
 
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
-        return token_chunks(self.verifier, source, max(1, min(self.chunk_tokens, room)))
+        size = max(1, min(self.chunk_tokens, room))
+        return sentence_runs(source, size, self.verifier.count_tokens)
 
 
 class MiniCheckStyle(_Chunked):
@@ -237,22 +238,25 @@ class AlignScoreStyle(_Chunked):
         return 1 - sum(supports) / len(supports)
 
 
-def token_chunks(
-    verifier: Verifier, source: tuple[Document, ...], tokens: int
+def sentence_runs(
+    source: tuple[Document, ...], size: int, count: Callable[[Sequence[str]], Sequence[int]]
 ) -> tuple[Window, ...]:
-    """Return runs of whole sentences of up to `tokens` tokens; longer sentences stay whole."""
+    """Return runs of whole sentences of up to a size; longer sentences stay whole.
+
+    `count` measures texts, for instance in tokens.
+    """
     parts: list[Window] = []
     for index, document in enumerate(source):
         text, spans = document.text, document.sentences
         runs: list[list[Span]] = []
-        size = 0
-        counts = verifier.count_tokens([span.cut(text) for span in spans])
-        for span, count in zip(spans, counts, strict=True):
-            if not runs or size + count > tokens:
+        filled = 0
+        counts = count([span.cut(text) for span in spans])
+        for span, length in zip(spans, counts, strict=True):
+            if not runs or filled + length > size:
                 runs.append([])
-                size = 0
+                filled = 0
             runs[-1].append(span)
-            size += count
+            filled += length
         for run in runs:
             span = Span(run[0].start, run[-1].end)
             parts.append(Window(span.cut(text), index, span))

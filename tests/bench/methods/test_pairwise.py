@@ -24,7 +24,7 @@ from halldetect_bench.methods.pairwise import (
     SummacZsStyle,
     histogram,
     packaged_layer,
-    token_chunks,
+    sentence_runs,
 )
 from halldetect_bench.methods.rouge import RougeL, common_length
 from tests.support.fakes import OverlapVerifier
@@ -159,7 +159,7 @@ def test_a_response_too_long_is_not_scored() -> None:
 
 def test_chunks_hold_whole_sentences_within_the_token_limit() -> None:
     texts = ("One two three. Four five. Six seven eight nine.", "Ten.")
-    parts = token_chunks(TableVerifier({}), tuple(map(read_document, texts)), 5)
+    parts = sentence_runs(tuple(map(read_document, texts)), 5, TableVerifier({}).count_tokens)
     assert [part.text for part in parts] == [
         "One two three. Four five.", "Six seven eight nine.", "Ten.",
     ]  # fmt: skip
