@@ -6,7 +6,7 @@ the end of the whole text, the claim.
 
 from __future__ import annotations
 
-import re
+import string
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,13 +23,18 @@ from halldetect_bench.methods.pairwise import (
     sentence_runs,
 )
 
-_WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
 ALIGNSCORE_WORDS, FACTCG_WORDS = 350, 550
 
 
 def word_counts(texts: Sequence[str]) -> list[int]:
     """Return the number of words of each text, as white space separates them."""
     return [len(text.split()) for text in texts]
+
+
+def words_and_marks(texts: Sequence[str]) -> list[int]:
+    """Return the number of words and punctuation marks of each text, about that of NLTK."""
+    marks = (sum(letter in string.punctuation for letter in text) for text in texts)
+    return [words + more for words, more in zip(word_counts(texts), marks, strict=True)]
 
 
 class _Published(PairwiseMethod):
@@ -87,13 +92,13 @@ class WholePair(_Published, NliOnly):
 
 
 class FactCg(_Published, NliOnly):
-    """FactCG: the whole response against chunks of 550 words and marks, the best chunk."""
+    """FactCG: the whole response against chunks of about 550 words and marks, the best chunk."""
 
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         runs = sentence_runs(
             source,
             FACTCG_WORDS,
-            lambda texts: [len(_WORDS_AND_MARKS.findall(one)) for one in texts],
+            words_and_marks,
         )
         parts = ((source[run.document], run) for run in runs)
         return tuple(
