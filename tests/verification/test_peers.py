@@ -221,6 +221,11 @@ def test_a_name_loads_the_published_weights(name: str, monkeypatch: pytest.Monke
     assert any(place in str(caught.value) for place in places)
 
 
+def test_peers_are_pinned_to_a_commit() -> None:
+    moving = {name for name, peer in PEERS.items() if len(peer.revision) != 40}
+    assert moving == {"alignscore-large", "alignscore-base", "trueteacher"}
+
+
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"minicheck-ft5.*halldetect\[hf\]"):

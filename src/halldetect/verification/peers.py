@@ -81,8 +81,6 @@ _ALIGNSCORE = Peer(
     head=Head.ALIGNSCORE,
     base="FacebookAI/roberta-large",
     file="AlignScore-large.ckpt",
-    # Uncertain: a Lightning file may hold more than weights. The restricted reader then refuses it
-    # with the name of a class, and nothing is run.
     pickled=True,
 )
 
@@ -94,7 +92,6 @@ PEERS = {
         template=Template(before="predict: "),
         head=Head.FIRST_TOKEN,
         answers=(3, 209),
-        # Of a public pin of it; a wrong one is an error at loading.
         revision="96eafd01cee2d16cf81aaa2fb226b14f422a37b3",
         pickled=True,
     ),
@@ -130,6 +127,7 @@ PEERS = {
             padded=True,
         ),
         head=Head.HHEM,
+        revision="8e4a2e6e96c708cc76c2344f7e4757df2515292c",
         base="google/flan-t5-base",
         file="model.safetensors",
     ),
@@ -141,6 +139,7 @@ PEERS = {
             between='\n\nChoose your answer: based on the paragraph above can we conclude that "',
             after='"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is ',
         ),
+        revision="0430e3509dbd28d2dff7a117c0eae25359ff3e80",
     ),
     "trueteacher": Peer(
         "google/t5_11b_trueteacher_and_anli",
@@ -151,12 +150,11 @@ PEERS = {
         answers=(209,),
         pickled=True,
     ),
-    # Uncertain: neutral as the last output; SummaC uses entailment 0 and contradiction 1 only.
     "summac-vitc": Peer(
         "tals/albert-xlarge-vitaminc-mnli",
         "the NLI model of SummaC, ALBERT-xlarge, three-way",
         ("entailment", "contradiction", "neutral"),
         limit=500,
-        pickled=True,
+        revision="3082ba54344bd9ddada2be1c5e9b4131721d2a5d",
     ),
 }
