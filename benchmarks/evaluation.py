@@ -40,7 +40,14 @@ DATASETS = (
     "pubmedqa",
     "bump",
 )
-ON_BASE = ("halldetect", "nli-only", "minicheck", "alignscore", "summac-zs", "summac-conv")
+ON_BASE = (
+    "halldetect",
+    "nli-only",
+    "minicheck-style",
+    "alignscore-style",
+    "summac-zs-style",
+    "summac-conv-style",
+)
 ON_LARGE = ("halldetect", "nli-only", "one-prompt")
 ASKING = ("paper", "long-context", "llm-cot", "qafacteval", "acueval", "factscore", "selfcheck")
 EMBEDDING = ("embedding", "selfcheck")

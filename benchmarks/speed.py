@@ -40,13 +40,13 @@ def methods(rows: Sequence[Row], verifier: str) -> Results:
     """Time the detector and similar methods on articles with summaries, in turn."""
     from halldetect import Detector
     from halldetect_bench.methods.halldetect_method import HallDetect
-    from halldetect_bench.methods.pairwise import MiniCheck, SummacZs
+    from halldetect_bench.methods.pairwise import MiniCheckStyle, SummacZsStyle
 
     detector = Detector(verifier=verifier)
     chosen: dict[str, Any] = {
         OURS: HallDetect(detector),
-        "MiniCheck-style": MiniCheck(detector.verifier),
-        "SummaC-style": SummacZs(detector.verifier),
+        "MiniCheck-style": MiniCheckStyle(detector.verifier),
+        "SummaC-style": SummacZsStyle(detector.verifier),
     }
     found: dict[str, list[tuple[float, float, int, int]]] = {name: [] for name in chosen}
     detector.check("It rained.", "It rained.")

@@ -48,7 +48,7 @@ def read_packed(folder: Path, method: str = "") -> list[Results]:
 def _results(path: Path, rows: Sequence[Row]) -> Results:
     content = _read(path)
     try:
-        header = Header(**content["header"])
+        header = Header.from_stored(content["header"])
         places = range(len(rows)) if content["rows"] is None else content["rows"]
         predictions = tuple(
             _prediction(rows[place], content, at) for at, place in enumerate(places)

@@ -12,9 +12,9 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +31,11 @@ FORMAT = 1
 _DIGITS = 12
 # Prefix of folders with rows that were scored one at a time.
 LATENCY = "latency"
+# Names of methods in stored results, and their names now. They are on our verifier in the way of
+# others; the published methods with their own weights have names of their own.
+RENAMED = {
+    name: f"{name}-style" for name in ("minicheck", "alignscore", "summac-zs", "summac-conv")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,13 @@ class Header:
     command: str = ""
     sample: dict[str, int] = field(default_factory=dict)
     trained_on: str | None = None
+
+    @classmethod
+    def from_stored(cls, content: dict[str, Any]) -> Header:
+        """Return the header of a file, with the name that its method has now."""
+        header = cls(**content)
+        name = header.method["name"]
+        return replace(header, method={**header.method, "name": RENAMED.get(name, name)})
 
     @property
     def digest(self) -> str:
@@ -96,7 +108,7 @@ class Results:
     predictions: tuple[Prediction, ...]
 
 
-Record = TypeVar("Record", Header, Prediction)
+Record = TypeVar("Record")
 
 
 def header_of(
@@ -204,12 +216,12 @@ def read(path: Path) -> Results:
     lines = whole.split("\n")[:-1]
     if not lines:
         raise InputError(f"{path} holds no results: delete it")
-    header = _parsed(path, 1, lines[0], Header)
+    header = _parsed(path, 1, lines[0], Header.from_stored)
     if header.format != FORMAT:
         raise InputError(f"{path} has format {header.format}, this version reads {FORMAT}")
     return Results(
         header,
-        tuple(_parsed(path, at, line, Prediction) for at, line in enumerate(lines[1:], start=2)),
+        tuple(_parsed(path, at, line, _prediction) for at, line in enumerate(lines[1:], start=2)),
     )
 
 
@@ -218,10 +230,14 @@ def latency_folders(folder: Path) -> list[Path]:
     return [inner for inner in sorted(folder.glob(f"{LATENCY}*")) if inner.is_dir()]
 
 
-def _parsed(path: Path, at: int, line: str, kind: type[Record]) -> Record:
+def _prediction(content: dict[str, Any]) -> Prediction:
+    return Prediction(**content)
+
+
+def _parsed(path: Path, at: int, line: str, make: Callable[[dict[str, Any]], Record]) -> Record:
     try:
-        return kind(**json.loads(line))
-    except (ValueError, TypeError) as error:
+        return make(json.loads(line))
+    except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"{path}, line {at}: not a line of results: {error}") from error
 
 

@@ -14,7 +14,16 @@ from pathlib import Path
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.large.verifier import LargeVerifier
-from halldetect_bench.datasets import edited_texts, labelled_claims, labelled_summaries, rag_answers
+from halldetect.protocols import Verifier
+from halldetect.verification.peers import PEERS
+from halldetect_bench.datasets import (
+    absent_texts,
+    edited_texts,
+    labelled_claims,
+    labelled_summaries,
+    rag_answers,
+)
+from halldetect_bench.datasets.absent_texts import TOFUEVAL_PARTS
 from halldetect_bench.datasets.edited_texts import HALUEVAL_TASKS, SUMMEDITS_DOMAINS
 from halldetect_bench.datasets.labelled_rows import Loaded, join
 from halldetect_bench.datasets.labelled_summaries import DEFACTO_SPLITS
@@ -22,14 +31,24 @@ from halldetect_bench.datasets.readers import Loader
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
 from halldetect_bench.methods.method import Method
 from halldetect_bench.methods.pairwise import (
-    AlignScore,
-    MiniCheck,
+    AlignScoreStyle,
+    MiniCheckStyle,
     NliOnly,
     OnePrompt,
     PairwiseMethod,
-    SummacConv,
-    SummacZs,
+    SummacConvStyle,
+    SummacZsStyle,
 )
+from halldetect_bench.methods.peers.bespoke import BespokeMiniCheck
+from halldetect_bench.methods.peers.lettucedetect import MODELS, LettuceDetect
+from halldetect_bench.methods.peers.pair_judges import (
+    AlignScore,
+    FactCg,
+    MiniCheck,
+    MiniCheckT5,
+    WholePair,
+)
+from halldetect_bench.methods.peers.summac import SummacConv, SummacZs
 from halldetect_bench.methods.prompted import (
     AcuEval,
     FactScore,
@@ -43,6 +62,7 @@ from halldetect_bench.models.selection import RunModels
 
 ROOT_VARIABLE = "HALLDETECT_DATA"
 USER_FILE = "jsonl:"
+SUMMAC = "summac-vitc"  # the verifier of both methods of SummaC
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +102,17 @@ DATASETS: dict[str, Dataset] = {
         Dataset("factcg", "factcg", labelled_claims.load_factcg),
         *_parts("llm-aggrefact", labelled_claims.load_llm_aggrefact, ("dev",), ("test",)),
         Dataset("clearfacts", "clearfacts", labelled_claims.load_clearfacts),
+        *_parts(
+            "tofueval", absent_texts.load_tofueval, TOFUEVAL_PARTS, TOFUEVAL_PARTS, "clearfacts"
+        ),
+        *_parts(
+            "tofueval-summaries",
+            absent_texts.load_tofueval_summaries,
+            TOFUEVAL_PARTS,
+            TOFUEVAL_PARTS,
+            "tofueval",
+        ),
+        Dataset("falsesum", "falsesum", absent_texts.load_falsesum),
         *_parts("ragtruth", rag_answers.load_ragtruth, ("train",), ("test",)),
         *_parts(
             "ragtruth-selection",
@@ -160,6 +191,27 @@ def _paper(run: RunModels) -> Method:
     return HallDetect(detector, "paper")
 
 
+def _published(
+    method: Callable[[Verifier, str], Method], summary: str, *names: str
+) -> Iterator[MethodEntry]:
+    """Return an entry for each set of published weights, by the name of its verifier."""
+    for name in names:
+        build = partial(_with_weights, method, name)
+        yield MethodEntry(name, f"{summary} ({PEERS[name].model})", "its own weights", build)
+
+
+def _with_weights(method: Callable[[Verifier, str], Method], name: str, run: RunModels) -> Method:
+    return method(run.named_verifier(name), name)
+
+
+def _lettuce(name: str) -> MethodEntry:
+    def build(run: RunModels) -> Method:
+        return LettuceDetect(name, device=run.configuration.device)
+
+    summary = f"tokens of the response, the worst one ({MODELS[name]})"
+    return MethodEntry(name, summary, "its own weights", build)
+
+
 def _one_prompt(run: RunModels) -> Method:
     verifier = run.verifier
     if not isinstance(verifier, LargeVerifier):
@@ -173,10 +225,10 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry("halldetect", "claims against windows", "verifier", _halldetect),
         MethodEntry("paper", "the paper's method", "verifier, extractor", _paper),
         _pairwise(NliOnly, "the whole response against the whole source"),
-        _pairwise(SummacZs, "every sentence against every source sentence, mean"),
-        _pairwise(SummacConv, "as summac-zs, with a fitted layer"),
-        _pairwise(MiniCheck, "sentences against chunks, minimum"),
-        _pairwise(AlignScore, "sentences against chunks, mean"),
+        _pairwise(SummacZsStyle, "every sentence against every source sentence, mean"),
+        _pairwise(SummacConvStyle, "as summac-zs-style, with a fitted layer"),
+        _pairwise(MiniCheckStyle, "sentences against chunks, minimum"),
+        _pairwise(AlignScoreStyle, "sentences against chunks, mean"),
         _prompted(LlmCot, "reasoning, then yes or no"),
         _prompted(LongContext, "one call for all sentences"),
         MethodEntry("one-prompt", "all sentences in one prompt", "the verifier large", _one_prompt),
@@ -195,6 +247,29 @@ METHODS: dict[str, MethodEntry] = {
             "embedder",
             lambda run: EmbeddingDivergence(run.embedder),
         ),
+        *_published(MiniCheckT5, "sentences against chunks, minimum", "minicheck-ft5"),
+        *_published(
+            MiniCheck, "sentences against chunks, minimum", "minicheck-deberta", "minicheck-roberta"
+        ),
+        _prompted(BespokeMiniCheck, "sentences against the source, minimum; --llm is a copy of it"),
+        *_published(
+            AlignScore, "sentences against chunks, mean", "alignscore-large", "alignscore-base"
+        ),
+        MethodEntry(
+            "summac-zs-vitc",
+            f"sentences against sentences, mean ({PEERS[SUMMAC].model})",
+            "its own weights",
+            lambda run: SummacZs(run.named_verifier(SUMMAC)),
+        ),
+        MethodEntry(
+            "summac-conv-vitc",
+            "as summac-zs-vitc, with its published layer",
+            "its own weights",
+            lambda run: SummacConv(run.named_verifier(SUMMAC)),
+        ),
+        *_published(WholePair, "the whole response, once", "hhem-2.1-open", "trueteacher"),
+        *_published(FactCg, "the whole response against chunks", "factcg"),
+        *map(_lettuce, MODELS),
         MethodEntry("rouge-l", "words in common, in order", "nothing", lambda run: RougeL()),
     )
 }

@@ -264,7 +264,7 @@ def readme_text(tables: Tables) -> str:
     methods = {
         "`base`": evidence.reference,
         "`large`": evidence.find("halldetect", "large"),
-        "MiniCheck's method on the weights of `base`": evidence.find("minicheck", "base"),
+        "MiniCheck's method on the weights of `base`": evidence.find("minicheck-style", "base"),
     }
     means = [
         f"{number(scope.mean(label, COMPARED[0]).value)} and "

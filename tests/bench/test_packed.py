@@ -102,3 +102,18 @@ def test_rows_that_differ_and_damaged_files_are_refused(tmp_path: Path) -> None:
         read_all(tmp_path / "good")
     with pytest.raises(InputError, match="no folder"):
         list(pack_folder(tmp_path / "none", tmp_path / "out"))
+
+
+def test_methods_on_our_verifier_have_their_new_names(tmp_path: Path) -> None:
+    """Also in results that were stored before, packed or not."""
+    names = ("alignscore", "minicheck-ft5", "summac-zs", "summac-zs-vitc")
+    made = [worded(name) for name in names]
+    for one in made:
+        with open_predictions(tmp_path / "lines", one.header) as book:
+            for item in one.predictions:
+                book.append(item)
+    assert len(list(pack(made, tmp_path / "packed"))) == len(names) + 1
+    for folder in ("lines", "packed"):
+        assert sorted(one.header.method["name"] for one in read_all(tmp_path / folder)) == [
+            "alignscore-style", "minicheck-ft5", "summac-zs-style", "summac-zs-vitc",
+        ]  # fmt: skip

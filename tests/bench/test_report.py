@@ -97,13 +97,13 @@ def test_the_cost_table_lists_machines_side_by_side() -> None:
         return make_results("a", name, GOOD, GOLD, {"seconds": {"all": seconds}})
 
     machines = {
-        "latency-cpu": [alone("halldetect", 0.5), alone("minicheck", 0.25)],
+        "latency-cpu": [alone("halldetect", 0.5), alone("minicheck-style", 0.25)],
         "latency-gpu": [alone("halldetect", 0.125)],
     }
     text = summary(tables(FOUND, latency=machines))
     assert "latency-cpu, 40 rows of a; latency-gpu, 40 rows of a." in text
     assert "| a | halldetect | 0 | 0.500 | 0.125 |" in text
-    assert "| a | minicheck | 0 | 0.250 | – |" in text
+    assert "| a | minicheck-style | 0 | 0.250 | – |" in text
 
 
 def test_results_of_earlier_weights_are_called_that() -> None:

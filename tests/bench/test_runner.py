@@ -222,7 +222,7 @@ def test_the_command_runs_every_method_on_every_dataset(
 ) -> None:
     use_overlap_verifier(monkeypatch)
     command = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", str(tmp_path / "out")]
-    command += ["--method", "halldetect,minicheck", "--method", "rouge-l,minicheck"]
+    command += ["--method", "halldetect,minicheck-style", "--method", "rouge-l,minicheck-style"]
     assert main(command) == 0
     out, err = capsys.readouterr()
     assert out.count("2 new, 0 already there") == 3

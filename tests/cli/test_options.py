@@ -102,7 +102,7 @@ def test_help_lists_extractors_and_verifiers(capsys: pytest.CaptureFixture[str])
         main(["check", "--help"])
     shown = capsys.readouterr().out
     assert "extractors:\n" in shown
-    assert "  base              the verifier in the package, the default; no download\n" in shown
+    assert "  base               the verifier in the package, the default; no download\n" in shown
 
 
 def test_the_reference_is_what_the_parser_says() -> None:

@@ -6,9 +6,22 @@ import json
 import lzma
 from pathlib import Path
 
+import pytest
+
 from benchmarks.evaluation import DATASETS
+from halldetect.errors import InputError
 from tests.support.paths import ROOT
-from training.leaks import ALSO, RUN, HeldOut, check, strings, tokens, training_texts
+from training.leaks import (
+    ALSO,
+    RUN,
+    SUPPLIED,
+    HeldOut,
+    check,
+    evaluated,
+    strings,
+    tokens,
+    training_texts,
+)
 
 WORDS = [f"w{number}" for number in range(40)]
 EVALUATED = " ".join(WORDS[:30])
@@ -45,6 +58,24 @@ def test_the_result_counts_what_meets(tmp_path: Path) -> None:
     assert result["leaks"] == 1
     assert result["files"]["groups.jsonl.xz"]["meeting"] == {"one": 1}
     assert result["evaluated_runs"]["one"] == 30 - RUN + 1
+
+
+def test_texts_that_a_user_supplies_are_compared_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("HALLDETECT_STORIES", raising=False)
+    release = tmp_path / "datasets" / "falsesum"
+    release.mkdir(parents=True)
+    pair = {"context_path": "a.story", "label": "0", "summary": [[0, 9]]}
+    (release / "generated_pairs.dev.jsonl").write_text(json.dumps(pair), encoding="utf-8")
+    assert len(evaluated(tmp_path, SUPPLIED)) == 0
+    shown = capsys.readouterr().err
+    assert all(f"{name} is not compared" in shown for name in SUPPLIED)
+    (release / "stories").mkdir()
+    (release / "stories" / "a.story").write_text(EVALUATED, encoding="utf-8")
+    assert evaluated(tmp_path, SUPPLIED).owner(" ".join(WORDS[7 : 7 + RUN])) == "falsesum"
+    with pytest.raises(InputError, match="clearfacts"):
+        evaluated(tmp_path, ["clearfacts"])
 
 
 def test_the_stored_result_covers_every_dataset_and_finds_only_stock_phrases() -> None:

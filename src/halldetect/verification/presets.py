@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from halldetect.errors import ConfigurationError, name_advice
+from halldetect.verification.peers import PEERS
 
 DEFAULT = "base"  # the weights in the package
 LARGE = "large"  # our adapter, in the package, on a downloaded language model
@@ -24,6 +25,7 @@ VERIFIERS = (
     (LARGE, "our adapter on a 1.5B model; needs `models pull large` and the extra large"),
     (CASCADE, "base, then large for responses that it is unsure of; needs what large needs"),
     (PAPER, "DeBERTa-v3-large trained on NLI, three-way; needs the extra hf"),
+    *((name, f"{peer.summary}; needs the extra hf") for name, peer in PEERS.items()),
     ("hf:NAME", "an NLI model on the hub; needs the extra hf"),
     ("FOLDER", "a folder with model.onnx or a transformers model, or an .onnx file"),
 )
@@ -31,7 +33,7 @@ VERIFIERS = (
 
 def check_verifier_name(name: str | None) -> None:
     """Raise ConfigurationError for an invalid verifier name, without loading anything."""
-    names = [DEFAULT, LARGE, CASCADE, PAPER]
+    names = [DEFAULT, LARGE, CASCADE, PAPER, *PEERS]
     if name is None or name in names or (name.startswith(HUB) and name != HUB):
         return
     if name.strip() and Path(name).expanduser().exists():

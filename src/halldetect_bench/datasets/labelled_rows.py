@@ -110,6 +110,7 @@ TRAINING_OVERLAP = {
     "halueval": "part of the questions",
     "qags-cnndm": "other articles of CNN/DailyMail",
     "summeval": "other articles of CNN/DailyMail",
+    "falsesum": "articles of CNN/DailyMail; which ones was not compared, the texts are the user's",
     "xsumfaith": "other articles of XSum, in DeFacto",
     "summedits": "other papers of SciTLDR, one of its eight domains",
     "llm-aggrefact": _OF_AGGREFACT,

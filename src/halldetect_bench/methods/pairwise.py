@@ -1,8 +1,8 @@
 """Methods that judge units of the response against parts of the source with one verifier.
 
 They differ only in the parts of the source, the units of the response, and the combination of the
-judgements. `nli-only`, `summac-zs`, `summac-conv`, `minicheck` and `alignscore` follow the
-published methods of these names on a verifier of your choice. `one-prompt` judges the sentences
+judgements. The methods with a name in `-style` follow a published method on a verifier of your
+choice; `peers` has the published methods with their own weights. `one-prompt` judges the sentences
 together.
 """
 
@@ -12,7 +12,7 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from itertools import accumulate
@@ -136,15 +136,15 @@ class NliOnly(PairwiseMethod):
         return super().score_many(joined)
 
 
-class SummacZs(PairwiseMethod):
-    """SummaC-ZS: every sentence of the response against every sentence of the source.
+class SummacZsStyle(PairwiseMethod):
+    """The style of SummaC-ZS: every sentence of the response against every sentence of the source.
 
     The value of a sentence is its best entailment minus contradiction, that of the response the
     mean over its sentences. The mean, from -1 to 1, is mapped to a score from 1 to 0. A two-way
     verifier gives no contradiction to subtract.
     """
 
-    name = "summac-zs"
+    name = "summac-zs-style"
 
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         return tuple(
@@ -160,8 +160,8 @@ class SummacZs(PairwiseMethod):
         return (1 - sum(supports) / len(supports)) / 2
 
 
-class SummacConv(SummacZs):
-    """SummaC-Conv: SummaC-ZS with a fitted layer instead of the maximum.
+class SummacConvStyle(SummacZsStyle):
+    """The style of SummaC-Conv: that of SummaC-ZS with a fitted layer instead of the maximum.
 
     The layer reads the histogram of P(E) over all source sentences and has one weight per bin.
     The value of a sentence is the weighted sum, that of the response their mean, mapped to 0 to 1.
@@ -169,7 +169,7 @@ class SummacConv(SummacZs):
     it names (`training/base/README.md`).
     """
 
-    name = "summac-conv"
+    name = "summac-conv-style"
 
     def __init__(self, verifier: Verifier, layer: dict[str, Any] | None = None) -> None:
         super().__init__(verifier)
@@ -214,45 +214,49 @@ class _Chunked(PairwiseMethod):
         return {**super().description, "chunk_tokens": self.chunk_tokens}
 
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
-        return token_chunks(self.verifier, source, max(1, min(self.chunk_tokens, room)))
+        size = max(1, min(self.chunk_tokens, room))
+        return sentence_runs(source, size, self.verifier.count_tokens)
 
 
-class MiniCheck(_Chunked):
-    """MiniCheck: chunks of 500 tokens; the worst sentence gives the score."""
+class MiniCheckStyle(_Chunked):
+    """The style of MiniCheck: chunks of 500 tokens; the worst sentence gives the score."""
 
-    name = "minicheck"
+    name = "minicheck-style"
     chunk_tokens = 500
 
     def hallucination_score(self, supports: Sequence[float]) -> float:
         return 1 - min(supports)
 
 
-class AlignScore(_Chunked):
-    """AlignScore: chunks of 350 tokens; the mean over the sentences gives the score."""
+class AlignScoreStyle(_Chunked):
+    """The style of AlignScore: chunks of 350 tokens; the mean over the sentences is the score."""
 
-    name = "alignscore"
+    name = "alignscore-style"
     chunk_tokens = 350
 
     def hallucination_score(self, supports: Sequence[float]) -> float:
         return 1 - sum(supports) / len(supports)
 
 
-def token_chunks(
-    verifier: Verifier, source: tuple[Document, ...], tokens: int
+def sentence_runs(
+    source: tuple[Document, ...], size: int, count: Callable[[Sequence[str]], Sequence[int]]
 ) -> tuple[Window, ...]:
-    """Return runs of whole sentences of up to `tokens` tokens; longer sentences stay whole."""
+    """Return runs of whole sentences of up to a size; longer sentences stay whole.
+
+    `count` measures texts, for instance in tokens.
+    """
     parts: list[Window] = []
     for index, document in enumerate(source):
         text, spans = document.text, document.sentences
         runs: list[list[Span]] = []
-        size = 0
-        counts = verifier.count_tokens([span.cut(text) for span in spans])
-        for span, count in zip(spans, counts, strict=True):
-            if not runs or size + count > tokens:
+        filled = 0
+        counts = count([span.cut(text) for span in spans])
+        for span, length in zip(spans, counts, strict=True):
+            if not runs or filled + length > size:
                 runs.append([])
-                size = 0
+                filled = 0
             runs[-1].append(span)
-            size += count
+            filled += length
         for run in runs:
             span = Span(run[0].start, run[-1].end)
             parts.append(Window(span.cut(text), index, span))

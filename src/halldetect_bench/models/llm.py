@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from halldetect.paper import prompt
 from halldetect.paper.llama import LlamaFile, start
 
 CONTEXT = 8192
+FIRST_TOKENS = 5
 
 Messages = Sequence[Mapping[str, str]]
 
@@ -24,12 +26,17 @@ class TooLong(CheckError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer; `finished` is False if it reached the token limit."""
+    """An answer; `finished` is False if it reached the token limit.
+
+    `first` has the likely first tokens with their probabilities, if the question asked for them
+    and the model gives them.
+    """
 
     text: str
     tokens_in: int
     tokens_out: int
     finished: bool = True
+    first: tuple[tuple[str, float], ...] = ()
 
     @property
     def complete_lines(self) -> str:
@@ -42,6 +49,7 @@ class Question:
     """A conversation with the parameters of its continuation.
 
     The answer follows the JSON schema, unless it reaches the limit; the text `stop` ends it.
+    With `first_tokens`, the probabilities of the likely first tokens are wanted.
     """
 
     messages: Messages
@@ -50,6 +58,7 @@ class Question:
     seed: int = 0
     schema: Mapping[str, Any] | None = None
     stop: str | None = None
+    first_tokens: bool = False
 
 
 class Llm(Protocol):
@@ -104,6 +113,8 @@ class LlamaLlm:
         }
         if question.stop is not None:
             body["stop"] = [question.stop]
+        if question.first_tokens:
+            body |= {"logprobs": True, "top_logprobs": FIRST_TOKENS}
         if question.schema is not None:
             schema = {"schema": question.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -140,4 +151,9 @@ def _reply(answer: Any) -> Reply | TooLong:
         tokens_in=int(usage["prompt_tokens"]),
         tokens_out=int(usage["completion_tokens"]),
         finished=choice.get("finish_reason") != "length",
+        first=tuple(
+            (one["token"], math.exp(one["logprob"]))
+            for token in ((choice.get("logprobs") or {}).get("content") or [])[:1]
+            for one in token["top_logprobs"]
+        ),
     )

@@ -44,12 +44,16 @@ class RunModels:
     @cached_property
     def verifier(self) -> Verifier:
         """The model that judges pairs."""
+        return self.named_verifier(self.configuration.verifier)
+
+    def named_verifier(self, name: str | None) -> Verifier:
+        """Return the verifier of a name, for methods with weights of their own."""
         from halldetect.machine.download import announced
         from halldetect.verification.verifiers import load_verifier
 
         configuration = self.configuration
         return load_verifier(
-            configuration.verifier,
+            name,
             threads=configuration.threads,
             device=configuration.device,
             progress=announced(self.options.notice),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -352,6 +353,91 @@ def test_clearfacts_names_the_set_of_each_row(tmp_path: Path) -> None:
     assert len(loaded.dropped) == 1
 
 
+def test_tofueval_is_a_part_of_clearfacts(tmp_path: Path) -> None:
+    row = {"statement": "S.", "reference_documents": ["ANN: Hi."], "label": "NS"}
+    names = ("TofuEval-MediaS", "Wice", "TofuEval-MeetB")
+    write_lines(
+        tmp_path, "clearfacts/aggrefact.jsonl", [{**row, "category": name} for name in names]
+    )
+    loaded = load_dataset("tofueval", tmp_path)
+    assert [(row.dataset, row.id, row.source, row.hallucinated) for row in loaded.rows] == [
+        ("tofueval-mediasum", "1", "ANN: Hi.", True),
+        ("tofueval-meetingbank", "3", "ANN: Hi.", True),
+    ]
+    assert load_dataset("tofueval-meetingbank", tmp_path).rows == loaded.rows[1:]
+    assert loaded.dropped == ()
+
+
+def write_tofueval(root: Path) -> None:
+    base = {"doc_id": "NPR-1", "annotation_id": 1, "topic": "T", "model_name": "m", "exp": ""}
+    right = {**base, "sent_idx": 2, "summ_sent": "Two.", "sent_label": "yes", "type": ""}
+    kinds = "Extrinsic Information, Reasoning Error"
+    wrong = {**base, "sent_idx": 1, "summ_sent": "One.", "sent_label": "no", "type": kinds}
+    for split in ("dev", "test"):
+        city = {"doc_id": f"City {split}"}
+        records = [{**right, **city}, {**wrong, **city}]
+        write_csv(root, f"tofueval/mediasum_factual_eval_{split}.csv", [{**right, "topic": split}])
+        write_csv(root, f"tofueval/meetingbank_factual_eval_{split}.csv", records)
+
+
+def test_tofueval_summaries_join_their_transcripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HALLDETECT_TRANSCRIPTS", raising=False)
+    write_tofueval(tmp_path)
+    with pytest.raises(InputError, match=r"comes without .*transcripts is no folder"):
+        load_dataset("tofueval-summaries", tmp_path)
+    elsewhere = tmp_path / "mine"
+    dialogue = {"id": "NPR-1", "speaker": ["ANN, host"], "utt": ["Hello."]}
+    write_json(elsewhere, "news_dialogue.json", [dialogue])
+    meeting = {"meeting_id": "City dev", "source": "Speaker: Hi."}
+    write_csv(elsewhere, "meetingbank_dev_doc.csv", [meeting])
+    monkeypatch.setenv("HALLDETECT_TRANSCRIPTS", str(elsewhere))
+    loaded = load_dataset("tofueval-summaries", tmp_path)
+    media, meetings = "tofueval-summaries-mediasum", "tofueval-summaries-meetingbank"
+    assert [(row.dataset, row.hallucinated) for row in loaded.rows] == [
+        (media, False), (media, False), (meetings, True),
+    ]  # fmt: skip
+    assert loaded.rows[0].source == "ANN, host: Hello."
+    assert loaded.rows[2].sentences == (("One.", True), ("Two.", False))
+    assert loaded.rows[2].response == "One. Two."
+    assert loaded.rows[2].kind == "extrinsic information+reasoning error"
+    assert loaded.dropped == (("record 2", "no transcript of City test"),)
+    (elsewhere / "City test.txt").write_text("Clerk: Yes.", encoding="utf-8")
+    last = load_dataset("tofueval-summaries-meetingbank", tmp_path).rows[-1]
+    assert (last.source, last.document) == ("Clerk: Yes.", "City test")
+
+
+def test_falsesum_cuts_its_stories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HALLDETECT_STORIES", raising=False)
+    story = "Ann won. Bob lost.\n\n@highlight\n\nAnn won the race"
+    start = story.index("Ann won the")
+    pair = {"context_path": "a.story", "label": "0"}
+    write_lines(
+        tmp_path,
+        "falsesum/generated_pairs.dev.jsonl",
+        [
+            {**pair, "label": "1", "summary": [[start, len(story)], [7, 8]]},
+            {**pair, "summary": [[9, 13], [4, 8]]},
+            {**pair, "context_path": "b.story", "summary": [[0, 1]]},
+            {**pair, "summary": [[0, 999]]},
+        ],
+    )
+    with pytest.raises(InputError, match="HALLDETECT_STORIES"):
+        load_dataset("falsesum", tmp_path)
+    place = tmp_path / "falsesum" / "stories" / "cnn"
+    place.mkdir(parents=True)
+    (place / "a.story").write_text(story, encoding="utf-8")
+    loaded = load_dataset("falsesum", tmp_path)
+    assert [(row.response, row.hallucinated) for row in loaded.rows] == [
+        ("Ann won the race.", False),
+        ("Bob won.", True),
+    ]
+    assert loaded.rows[0].source == "Ann won. Bob lost."
+    assert loaded.dropped[0] == ("record 3", "no story b.story")
+    assert "outside the story" in loaded.dropped[1][1]
+
+
 def test_memerag_drops_answers_without_a_clear_label(tmp_path: Path) -> None:
     def record(number: int, *states: str) -> dict[str, object]:
         answer = [{"sentence": f"{state}.", "factuality": state} for state in states]
@@ -455,6 +541,9 @@ PUBLISHED = {
     "factcg": (2068, 1034, 1656),
     "pubmedqa": (1000, 500, 500),
     "clearfacts": (982, 414, 806),
+    "tofueval": (176, 64, 58),
+    "tofueval-mediasum": (87, 31, 30),
+    "tofueval-meetingbank": (89, 33, 28),
     "ragtruth-selection-qa": (419, 138, 71),
     "ragtruth-selection-summary": (390, 114, 65),
     "ragtruth-selection-data2txt": (900, 579, 150),
@@ -477,3 +566,28 @@ def test_real_files_have_the_published_size_and_balance(name: str) -> None:
     hallucinated = sum(row.hallucinated is True for row in rows)
     assert (len(rows), hallucinated, len({row.document for row in rows})) == PUBLISHED[name]
     assert len(loaded.dropped) == UNCLEAR.get(name, 0)
+
+
+@real
+def test_clearfacts_holds_the_texts_of_tofueval() -> None:
+    whole = {(row.source, row.response) for row in load_dataset("clearfacts", DATASETS_FOLDER).rows}
+    rows = load_dataset("tofueval", DATASETS_FOLDER).rows
+    assert {(row.source, row.response) for row in rows} <= whole
+
+
+@real
+@pytest.mark.parametrize(
+    ("name", "variable", "records"),
+    [
+        ("tofueval-summaries", "HALLDETECT_TRANSCRIPTS", 1777),
+        ("falsesum", "HALLDETECT_STORIES", 8684),
+    ],
+)
+def test_real_files_without_texts_name_what_is_missing(
+    name: str, variable: str, records: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(variable, str(tmp_path))
+    loaded = load_dataset(name, DATASETS_FOLDER)
+    assert loaded.rows == ()
+    assert len(loaded.dropped) == records
+    assert all(re.match("no (transcript|story)", reason) for _, reason in loaded.dropped)

@@ -17,14 +17,14 @@ from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.methods.method import Method
 from halldetect_bench.methods.pairwise import (
     HISTOGRAM_BINS,
-    AlignScore,
-    MiniCheck,
+    AlignScoreStyle,
+    MiniCheckStyle,
     NliOnly,
-    SummacConv,
-    SummacZs,
+    SummacConvStyle,
+    SummacZsStyle,
     histogram,
     packaged_layer,
-    token_chunks,
+    sentence_runs,
 )
 from halldetect_bench.methods.rouge import RougeL, common_length
 from tests.support.fakes import OverlapVerifier
@@ -70,9 +70,9 @@ TABLE = {
     [
         (NliOnly, 1 - 0.35, (0.65,), 1),
         # Best E - C: 0.7 (first sentence) and 0.1; their mean 0.4 becomes (1 - 0.4) / 2.
-        (SummacZs, 0.3, (0.15, 0.45), 4),
-        (MiniCheck, 1 - 0.4, (0.1, 0.6), 2),
-        (AlignScore, 1 - (0.9 + 0.4) / 2, (0.1, 0.6), 2),
+        (SummacZsStyle, 0.3, (0.15, 0.45), 4),
+        (MiniCheckStyle, 1 - 0.4, (0.1, 0.6), 2),
+        (AlignScoreStyle, 1 - (0.9 + 0.4) / 2, (0.1, 0.6), 2),
     ],
 )
 def test_scores_by_hand(method: Any, score: float, units: tuple[float, ...], pairs: int) -> None:
@@ -107,7 +107,10 @@ def every_method() -> list[Method]:
     verifier = OverlapVerifier()
     detector = Detector(verifier, notice=lambda _: None)
     return [
-        *(method(verifier) for method in (NliOnly, SummacZs, SummacConv, MiniCheck, AlignScore)),
+        *(
+            method(verifier)
+            for method in (NliOnly, SummacZsStyle, SummacConvStyle, MiniCheckStyle, AlignScoreStyle)
+        ),
         RougeL(),
         HallDetect(detector),
     ]
@@ -156,7 +159,7 @@ def test_a_response_too_long_is_not_scored() -> None:
 
 def test_chunks_hold_whole_sentences_within_the_token_limit() -> None:
     texts = ("One two three. Four five. Six seven eight nine.", "Ten.")
-    parts = token_chunks(TableVerifier({}), tuple(map(read_document, texts)), 5)
+    parts = sentence_runs(tuple(map(read_document, texts)), 5, TableVerifier({}).count_tokens)
     assert [part.text for part in parts] == [
         "One two three. Four five.", "Six seven eight nine.", "Ten.",
     ]  # fmt: skip
@@ -167,7 +170,7 @@ def test_summac_conv_by_hand() -> None:
     weights = [0.0] * HISTOGRAM_BINS
     weights[-1] = 3.0
     layer = {"weights": weights, "offset": -1.0}
-    method = SummacConv(OverlapVerifier(), layer)
+    method = SummacConvStyle(OverlapVerifier(), layer)
     assert list(histogram([0.0, 0.01, 0.5, 1.0]).nonzero()[0]) == [0, 25, 49]
     assert histogram([0.0, 0.01])[0] == 2
     row = Row("d", "1", "The bridge opened. It is red.", "The bridge opened. Nobody knows.", True)

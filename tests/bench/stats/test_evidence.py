@@ -33,7 +33,7 @@ def base(digest: str = "a" * 64, name: str = "base") -> dict[str, str]:
 def test_files_with_other_weights_are_excluded_and_named() -> None:
     ours = make_results("d", "halldetect", GOOD, GOLD, verifier=base())
     old = make_results("d", "nli-only", BAD, GOLD, verifier=base("b" * 64))
-    other = make_results("d", "minicheck", BAD, GOLD, verifier=base(name="tiny"))
+    other = make_results("d", "minicheck-style", BAD, GOLD, verifier=base(name="tiny"))
     plain = make_results("d", "rouge-l", NOISE, GOLD)
     found = select([ours, old, other, plain], Settings(weights={"base": ["a" * 64]}))
     assert found.kept == (ours, plain)
@@ -221,7 +221,7 @@ def test_seconds_come_from_rows_scored_alone(tmp_path: Path) -> None:
         alone("halldetect", 0.2, verifier=base(), explanations=False),
         alone("halldetect", 3.0, verifier=base(), explanations=False, extractor=drafting),
         alone("halldetect", 0.5, verifier=base(), explanations=True),
-        alone("minicheck", 0.1, verifier=base()),
+        alone("minicheck-style", 0.1, verifier=base()),
     ]
     evidence = Evidence(
         [make_results("d", "halldetect", GOOD, GOLD, verifier=base())],
@@ -234,7 +234,7 @@ def test_seconds_come_from_rows_scored_alone(tmp_path: Path) -> None:
         ("halldetect base, claims of big", 3.0),
         ("halldetect base, scores only", 0.2),
         ("long-context big", 2.0),
-        ("minicheck base", 0.1),
+        ("minicheck-style base", 0.1),
     ]
 
 
@@ -279,12 +279,12 @@ def test_losses_and_kinds(tmp_path: Path) -> None:
     )
     tables = Tables(
         Evidence(
-            [replace(made, predictions=kinds), make_results("d", "minicheck", GOOD, GOLD)],
+            [replace(made, predictions=kinds), make_results("d", "minicheck-style", GOOD, GOLD)],
             samples=50,
         ),
     )
     ((dataset, method, gained),) = tables.losses
-    assert (dataset, method, gained.value) == ("d", "minicheck", 1.0)
+    assert (dataset, method, gained.value) == ("d", "minicheck-style", 1.0)
     assert tables.kinds == [["d", "number", 10, 0.0]]
 
 

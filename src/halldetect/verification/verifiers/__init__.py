@@ -11,6 +11,7 @@ from halldetect.machine.devices import torch_device
 from halldetect.machine.download import Progress, no_progress
 from halldetect.machine.integrity import WEIGHTS, require_shipped
 from halldetect.protocols import Verifier
+from halldetect.verification.peers import PEERS
 from halldetect.verification.presets import (
     CASCADE,
     DEFAULT,
@@ -49,7 +50,7 @@ def load_verifier(
             f"{CASCADE} stands for two verifiers and cannot be loaded as one; name {LARGE}"
         )
 
-    named = name in (DEFAULT, LARGE, PAPER) or name.startswith(HUB)
+    named = name in (DEFAULT, LARGE, PAPER, *PEERS) or name.startswith(HUB)
     key = (name if named else str(Path(name).expanduser().resolve()), threads, device)
     with _locks.setdefault(key, Lock()):  # two models may be loaded at the same time
         if key not in _loaded:
@@ -75,6 +76,8 @@ def _load(name: str, named: bool, threads: int | None, device: str, progress: Pr
         return TransformersVerifier(
             PAPER_MODEL, name=name, revision=PAPER_REVISION, threads=threads, device=device
         )
+    if name in PEERS:
+        return TransformersVerifier(PEERS[name], name=name, threads=threads, device=device)
     model = name.removeprefix(HUB) if named else str(folder)
     return TransformersVerifier(model, threads=threads, device=device)
 

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ModelError, import_extra, one_line
+from halldetect.verification.peers import Template
+
+# The most tokens that may form where the parts of a template meet the texts.
+_SEAMS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +26,15 @@ class Encoded:
 
 
 class PairEncoder:
-    """A `tokenizers` tokenizer that reads pairs in its own template, premise first.
+    """A `tokenizers` tokenizer that reads pairs in its own or another template, premise first.
 
     Special tokens in a text ("</s>", "[SEP]") are read as plain characters, or as unknown if the
     vocabulary holds them: a response must not be able to end itself or begin its own premise.
     `special_tokens` is the most tokens that are added to those of a pair.
     """
 
-    def __init__(self, tokenizer: Any) -> None:
-        """Wrap a tokenizer and change its settings."""
+    def __init__(self, tokenizer: Any, template: Template | None = None, padding: int = 0) -> None:
+        """Wrap a tokenizer and change its settings; `padding` is the number of its token."""
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
@@ -40,7 +44,23 @@ class PairEncoder:
         unknown = [number for number, content in special.items() if "unk" in content.lower()]
         self._unknown = unknown[-1] if unknown else None
         self._reserved = frozenset(special) - frozenset(unknown)
-        self.special_tokens = int(tokenizer.num_special_tokens_to_add(True))
+        self._template = template
+        self.special_tokens = int(tokenizer.num_special_tokens_to_add(template is None))
+        if template is not None:
+            self._frame(template, padding)
+
+    def _frame(self, template: Template, padding: int) -> None:
+        """Find the special tokens around a text, and count the tokens of a template."""
+        framed = self.tokenizer.encode("a")
+        inner = [at for at, special in enumerate(framed.special_tokens_mask) if not special]
+        lead = (padding,) if template.padded else ()
+        self._before = (*framed.ids[: inner[0]], *lead)
+        self._after = tuple(framed.ids[inner[-1] + 1 :])
+        if template.between is None and not self._after:
+            raise ModelError("the tokenizer ends a text with no token, so two cannot be joined")
+        words = (template.before, template.between or "", template.after)
+        self.special_tokens += _SEAMS + len(lead) + sum(map(len, self.tokenize(words)))
+        self.special_tokens += template.between is None
 
     @classmethod
     def from_file(cls, file: Path) -> PairEncoder:
@@ -59,9 +79,24 @@ class PairEncoder:
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
         """Return each pair as the model reads it."""
+        if self._template is not None:
+            return self._encode_texts(pairs, self._template)
         ready = [(encodable(one), encodable(two)) for one, two in pairs]
         encoded = self.tokenizer.encode_batch_fast(ready)
         return [Encoded(self._plain(item), tuple(item.type_ids)) for item in encoded]
+
+    def _encode_texts(self, pairs: Sequence[tuple[str, str]], template: Template) -> list[Encoded]:
+        starts = [template.before + premise for premise, _ in pairs]
+        ends = [claim + template.after for _, claim in pairs]
+        if template.between is None:
+            end = self._after[-1:]
+            parts = zip(self.tokenize(starts), self.tokenize(ends), strict=True)
+            read = [(*start, *end, *rest) for start, rest in parts]
+        else:
+            joined = zip(starts, ends, strict=True)
+            read = self.tokenize([template.between.join(texts) for texts in joined])
+        ids = [(*self._before, *tokens, *self._after) for tokens in read]
+        return [Encoded(numbers, (0,) * len(numbers)) for numbers in ids]
 
     def _plain(self, encoding: Any) -> tuple[int, ...]:
         """Return the numbers; special tokens outside the template become unknown."""

@@ -24,12 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
+from halldetect.errors import MissingExtra, ModelError
 from halldetect.machine.devices import out_of_memory, torch_device, torch_failure
 from halldetect.machine.integrity import digest_of, file_digests, joint_digest
-from halldetect.machine.store import offline
+from halldetect.verification.peers import Head, Peer
 from halldetect.verification.verifiers.classifier import STATED, Classifier, Labels, reading_limit
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
+from halldetect.verification.verifiers.networks import build_network, from_hub, weights_file
 
 # Rows times length of every run on a GPU. When memory runs out it is halved, down to one pair.
 GPU_TOKENS = 4096
@@ -41,27 +42,31 @@ Feeds = Callable[[Any], dict[str, Any]]  # makes the inputs of a network from pa
 
 
 class TransformersVerifier(Classifier):
-    """A sequence classifier by its name on the hub or its folder; labels from its configuration."""
+    """A sequence classifier by its name on the hub or its folder, or the detector of a `Peer`.
+
+    Labels and limits are those of the configuration, or of the `Peer`.
+    """
 
     def __init__(
         self,
-        model: str,
+        model: str | Peer,
         *,
         name: str | None = None,
         revision: str = "main",
         threads: int | None = None,
         device: str = "auto",
     ) -> None:
-        """Load a model by its name on the hub or its folder; see `load_verifier`."""
+        """Load a model by its name on the hub, its folder or its format; see `load_verifier`."""
+        peer = Peer(model, "", (), 0, revision=revision) if isinstance(model, str) else model
         try:
             import torch
             import transformers
             from tokenizers import Tokenizer
         except ImportError as error:
-            raise MissingExtra(f"the verifier {name or model}", "hf") from error
+            raise MissingExtra(f"the verifier {name or peer.model}", "hf") from error
         self._torch = torch
-        name = name or model
-        self._model = model
+        name = name or peer.model
+        self._peer = peer
         self._device = torch_device(device)
         self._step, self._tokens = (1, 1) if self._device == "cpu" else (LENGTH_STEP, GPU_TOKENS)
         self._recorded: dict[tuple[int, ...], Recorded | None] = {}
@@ -69,32 +74,34 @@ class TransformersVerifier(Classifier):
         # A GPU needs many pairs of each length: copies fill the rest of a run.
         self.pairs_at_once = 64 if self._device == "cpu" else 8192
         self._on_cuda = self._device.startswith("cuda")
-        self._dtype = torch.float16 if self._on_cuda else torch.float32
+        # T5 leaves the range of half precision.
+        half = self._on_cuda and peer.head in (Head.CLASSIFIER, Head.ALIGNSCORE)
+        self._dtype = torch.float16 if half else torch.float32
         if threads is not None and self._device == "cpu":
             torch.set_num_threads(threads)
         # Notices and progress bars about loading are silenced, those about downloads stay.
         transformers.utils.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()
         logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it logs every retry
-        config = _load(transformers.AutoConfig, model, revision)
+        origin = (peer.base, "main") if peer.base else (peer.model, peer.revision)
+        config = from_hub(transformers.AutoConfig, *origin)
         _refuse_kernels(config, name)
-        tokenizer = _load(transformers.AutoTokenizer, model, revision)
-        self._commit = getattr(config, "_commit_hash", None)
+        tokenizer = from_hub(transformers.AutoTokenizer, *origin)
+        self._commit = None if peer.base else getattr(config, "_commit_hash", None)
         settings = {**config.to_dict(), "id2label": config.id2label}
         self._stated = {key: settings[key] for key in STATED if key in settings}
-        labels = Labels.from_config(settings, name)
+        labels = Labels(peer.labels) if peer.labels else Labels.from_config(settings, name)
         stated = {"model_max_length": tokenizer.model_max_length}
-        limit = reading_limit(settings, stated)
+        limit = peer.limit or reading_limit(settings, stated)
         if not getattr(tokenizer, "is_fast", False):
             raise ModelError(f"{name}: its tokenizer has no fast version, the only kind supported")
         # A copy: its settings are changed.
         copy = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-        super().__init__(name, labels, PairEncoder(copy), limit)
-        self._types = "token_type_ids" in tokenizer.model_input_names
         self._padding = tokenizer.pad_token_id or 0
-        network = _load(
-            transformers.AutoModelForSequenceClassification, model, revision, use_safetensors=True
-        )
+        encoder = PairEncoder(copy, peer.template, self._padding)
+        super().__init__(name, labels, encoder, limit)
+        self._types = "token_type_ids" in tokenizer.model_input_names
+        network = build_network(peer, config)
         try:
             self._network = network.to(device=self._device, dtype=self._dtype).eval()
         except RuntimeError as error:
@@ -106,12 +113,12 @@ class TransformersVerifier(Classifier):
         import transformers
 
         # The commit identifies a model of the hub; its folder here has only the files in use.
-        folder = Path(self._model)
+        folder = Path(self._peer.model)
         whole = {"folder_digest": joint_digest(file_digests(folder))} if folder.is_dir() else {}
         return {
             "name": self._name,
             "kind": "transformers",
-            "model": self._model,
+            "model": self._peer.model,
             "commit": self._commit,
             **{f"digest of {file.name}": digest_of(file) for file in self._weights()},
             **whole,
@@ -185,8 +192,11 @@ class TransformersVerifier(Classifier):
     def _weights(self) -> list[Path]:
         from transformers.utils import cached_file
 
-        config = cached_file(self._model, "config.json", revision=self._commit)
-        return sorted(Path(config).parent.glob("*.safetensors"))
+        if self._peer.file:
+            return [weights_file(self._peer)]
+        config = Path(cached_file(self._peer.model, "config.json", revision=self._commit))
+        found = (sorted(config.parent.glob(kind)) for kind in ("*.safetensors", "*.bin"))
+        return next(filter(None, found), [])
 
 
 class Recorded:
@@ -278,31 +288,6 @@ def runs(lengths: Sequence[int], tokens: int) -> Iterator[tuple[Sequence[int], i
         rows = max(1, tokens // length)
         for start in range(0, len(indices), rows):
             yield indices[start : start + rows], rows
-
-
-def _load(kind: Any, model: str, revision: str, **options: Any) -> Any:
-    """Call `kind.from_pretrained` with one-line errors: transformers raises OSError for all.
-
-    Code that comes with a model is never run.
-    """
-    local = Path(model).is_dir()
-    if not local:
-        options["revision"] = revision
-    try:
-        return kind.from_pretrained(
-            model, local_files_only=local or offline(), trust_remote_code=False, **options
-        )
-    except ImportError as error:  # a tokenizer that needs sentencepiece or protobuf
-        raise MissingExtra(f"the verifier {model} ({one_line(error)[:80]})", "hf") from error
-    except Exception as error:
-        reason = one_line(error).split(". ")[0][:200]
-        if local:
-            raise ModelError(f"{model} cannot be loaded: {reason}") from error
-        if offline():
-            raise FetchError(
-                f"{model} is not in the hub's cache, and HALLDETECT_OFFLINE forbids fetching it"
-            ) from error
-        raise FetchError(f"{model} could not be fetched from the hub: {reason}") from error
 
 
 def _refuse_kernels(config: Any, where: str) -> None:
