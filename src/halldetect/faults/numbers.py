@@ -1,28 +1,30 @@
 """Compare the numbers of claims with those of the source.
 
-A number is known if the source or the question has it, or if it follows from the source by one
-step. An unknown number halves the support of a claim, unless the source is prose and the verifier
-is sure of the claim. If the source has many numbers and the claim computes or supposes something,
-several steps may lead there: the claim is then at most unclear.
+A number is known if the source or the question has it, in any unit. An unknown number halves the
+support of a claim, unless the source is prose and the verifier is sure of the claim, or the claim
+speaks of a computation that gives the number. If the source has many numbers and the claim
+computes or supposes something, several steps may lead there: the claim is then at most unclear.
 
-A claim with computed or converted numbers that is not supported is judged again with the numbers
-of the source; because verifiers cannot compute, its support then rises a quarter of the way to 1.
+A claim with converted numbers that is not supported is judged again with the numbers of the
+source; because verifiers cannot compute, its support then rises a quarter of the way to 1.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from halldetect.facts.derivation import derived
+from halldetect.facts.computations import CUE, computed
 from halldetect.facts.quantities import (
     CURRENCIES,
     Quantity,
     equal,
+    fits,
     occurs,
     read_quantities,
+    same_kind,
     unknown_numerals,
     words_of,
 )
@@ -30,7 +32,6 @@ from halldetect.faults.wrong_words import lowered
 from halldetect.loading import Models
 from halldetect.preparation import Findings
 from halldetect.reading.answers import ANSWER_TO
-from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.structured import read_records
 from halldetect.report import ClaimReport, ErrorKind, Status, WrongWords, rounded
 from halldetect.scoring import Calibration, score_claim
@@ -39,10 +40,6 @@ from halldetect.verification.windows import Task
 
 # A claim that is contradicted more clearly is not judged again because of a chance step.
 MAX_CONTRADICTION = 0.6
-# Sentences of the source, and numbers of earlier claims, that are combined.
-_NEAREST, _EARLIER = 4, 8
-# Lists can run over several sentences of a source with fewer characters.
-_SHORT = 1500
 # These are seldom facts: "one of the two", "3 reasons".
 _TRIVIAL = (1.0, 2.0, 3.0)
 _LABEL = re.compile(
@@ -55,17 +52,6 @@ _LABEL = re.compile(
 _EVERY_DAY = re.compile(r"\w+ days a week\b|24/7\b", re.IGNORECASE)
 # A yes asserts the numbers of its question, so the question does not vouch for them.
 _AFFIRMED = re.compile(rf'{ANSWER_TO} ".*" is (?:yes|yep|yeah|correct|right|true)\b', re.IGNORECASE)
-# A step between numbers of the source.
-_STEP = re.compile(r" [-+x/] | of | (?:after|before) |^the \d+ items")
-# Words of a claim that speaks of a computation.
-_CUE = re.compile(
-    r"\b(?:total|altogether|together|combined|sum|overall|in all|differ\w*|more|less|fewer"
-    r"|\w+er than|increase\w*|decrease\w*|gain\w*|los[et]s?|grow\w*|grew|r[io]se[sn]?|f[ae]ll\w*"
-    r"|dropp?\w*|share|per ?cent|half|thirds?|quarters?|average|per|each|every|times|twice"
-    r"|double\w*|left|remain\w*|later|earlier|after|before|within|between|sav\w+|ago|since"
-    r"|an? (?:day|week|month|year|hour))\b|%",
-    re.IGNORECASE,
-)
 # Words of a claim about an assumed case, whose numbers the source need not have.
 _ASSUMED = re.compile(
     r"\b(?:if|would|could|should|suppos\w+|assum\w+|you|your|had the|even|instead of)\b"
@@ -118,7 +104,7 @@ def check_numbers(
                     reports[at] = replace(report, derived=tuple(steps))
                 continue
             sure = source.is_record
-            supposes = _CUE.search(report.text) or _ASSUMED.search(report.text)
+            supposes = CUE.search(report.text) or _ASSUMED.search(report.text)
             doubtful = source.has_many_numbers and supposes
             # Dates are often relative in prose: "next Friday".
             wrong = [
@@ -140,21 +126,33 @@ class _Source:
     def __init__(self, item: Findings) -> None:
         self._documents = item.documents
         self._texts = [*(document.text for document in item.documents), item.question]
-        # The numbers of earlier claims: "so the total is 254 euros".
-        self._said: list[Quantity] = []
 
     @cached_property
     def _words(self) -> frozenset[str]:
         return frozenset().union(*map(words_of, self._texts))
 
     @cached_property
-    def _sentences(self) -> list[tuple[str, frozenset[str], Sequence[Quantity]]]:
+    def _sentences(self) -> list[Sequence[Quantity]]:
         return [
-            (text, content_keys(text), read_quantities(text))
+            read_quantities(text)
             for document in self._documents
             for span in document.sentences
             if (text := document.readable(span))
         ]
+
+    @cached_property
+    def _computed(self) -> list[Quantity]:
+        """What follows from the numbers of a sentence, or of lines that make a list or a table."""
+        lists: list[list[Quantity]] = []
+        for document in self._documents:
+            end = 0
+            for span in document.sentences:
+                gap = document.text[end : span.start]
+                if end == 0 or gap.count("\n") != 1:
+                    lists.append([])
+                lists[-1] += read_quantities(document.readable(span))
+                end = span.end
+        return [made for group in (*self._sentences, *lists) for made in computed(group)]
 
     @cached_property
     def is_record(self) -> bool:
@@ -179,18 +177,12 @@ class _Source:
             written = occurs(said, known)
             if written and report.status is Status.SUPPORTED:
                 continue
-            expression = self._expression(said, report.text)
-            if not written and self.is_record and not _may_follow(report.text, expression or ""):
-                expression = None
-            if expression is None and not written:
+            other = self._equal(said)
+            if other is None and not written and not self._may_compute(said, report.text):
                 unknown.insert(0, said)
-            elif expression in (None, said.text):
-                continue
-            elif not denied or (not written and _may_follow(report.text, str(expression))):
-                steps.insert(0, f"{said.shown()} = {' '.join(str(expression).split())}")
-                reading = f"{reading[: said.start]}{expression}{reading[said.end :]}"
-        if not unknown and not report.failing:
-            self._said += read_quantities(report.text)
+            elif other not in (None, said.text) and not denied:
+                steps.insert(0, f"{said.shown()} = {' '.join(str(other).split())}")
+                reading = f"{reading[: said.start]}{other}{reading[said.end :]}"
         return unknown, steps, reading
 
     def compare_digits(self, report: ClaimReport) -> list[Quantity]:
@@ -199,46 +191,27 @@ class _Source:
         found = unknown_numerals(report.text, self._texts, least)
         return [Quantity("count", 0.0, 0.0, "", "", 0, 0, number) for number in found]
 
-    def _expression(self, said: Quantity, claim: str) -> str | None:
-        """Return a quantity in the words of the source: the equal one, or the step to it."""
+    def _equal(self, said: Quantity) -> str | None:
+        """Return a quantity in the words of the source, if it has an equal one."""
         # "Under twelve" is not the same as "ten bicycles".
         counts = said.kind == "count" and said.bound
         same = [
             known
-            for *_, some in self._sentences
+            for some in self._sentences
             for known in some
             if equal(said, known) and (not counts or (said.noun and said.noun == known.noun))
         ]
         for known in same:
             if known.kind == said.kind or {known.kind, said.kind} <= CURRENCIES:
                 return known.text if known.text.lower() != said.text.lower() else said.text
-        others = [
-            replace(other, claimed=True)
-            for other in read_quantities(claim)
-            if other.start != said.start
-            and ((other.kind == "count" and other.value in _TRIVIAL) or occurs(other, self._words))
-        ]
-        for text, numbers in self._pools(said, content_keys(claim)):
-            step = derived(said, claim, [*others, *numbers], text)
-            if step is not None:
-                return step.partition(" = ")[2]
         return said.text if same else None
 
-    def _pools(
-        self, said: Quantity, keys: frozenset[str]
-    ) -> Iterator[tuple[str, Sequence[Quantity]]]:
-        """Yield texts and the quantities that can be combined: of a sentence, of some, earlier."""
-        ranked = sorted(self._sentences, key=lambda entry: -shared_part(keys, entry[1]))[:_NEAREST]
-        yield from ((text, found) for text, _, found in ranked)
-        # Bare numbers of several sentences are combined only if they count the same thing.
-        free = said.kind in ("share", "times")
-        near = [quantity for *_, found in ranked for quantity in found]
-        short = len(self._documents) == 1 and len(self._texts[0]) <= _SHORT
-        yield (
-            self._texts[0] if short else "",
-            [one for one in near if free or one.kind != "count" or one.noun in ("", said.noun)],
+    def _may_compute(self, said: Quantity, claim: str) -> bool:
+        """Return True if a claim may have computed a quantity from numbers that stand together."""
+        return CUE.search(claim) is not None and any(
+            same_kind(said, made) and fits(said, made.value, exact=said.bound in ("over", "under"))
+            for made in self._computed
         )
-        yield "", [*self._said[-_EARLIER:], *(ranked[0][2] if ranked else ())]
 
 
 def _facts(claim: str) -> list[Quantity]:
@@ -261,12 +234,3 @@ def _unclear(report: ClaimReport, calibration: Calibration) -> ClaimReport:
     if (report.support or 0.0) <= most or most <= calibration.unclear_above:
         return report
     return replace(report, support=most, status=calibration.status(most, 0.0))
-
-
-def _may_follow(claim: str, expression: str) -> bool:
-    """Return True if a number may follow from a record, or although the verifier contradicts it.
-
-    Numbers combine by chance, those of a record above all. So the claim must speak of a
-    computation, unless the step only converts a unit.
-    """
-    return _CUE.search(claim) is not None or _STEP.search(expression) is None
