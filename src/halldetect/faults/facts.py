@@ -21,7 +21,7 @@ def check_facts(
 ) -> list[Findings]:
     """Compare the numbers, quotations and identifiers of all claims with their sources."""
     results = []
-    for item in check_numbers(findings, models, progress):
+    for item in check_numbers(findings, models):
         fitted = models.calibration.for_response(item.length)
         texts = [document.text for document in item.documents]
         source = VerbatimSource(texts)

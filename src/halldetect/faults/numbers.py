@@ -4,9 +4,6 @@ A number is known if the source or the question has it, in any unit. An unknown 
 support of a claim, unless the source is prose and the verifier is sure of the claim, or the claim
 speaks of a computation that gives the number. If the source has many numbers and the claim
 computes or supposes something, several steps may lead there: the claim is then at most unclear.
-
-A claim with converted numbers that is not supported is judged again with the numbers of the
-source; because verifiers cannot compute, its support then rises a quarter of the way to 1.
 """
 
 from __future__ import annotations
@@ -18,7 +15,6 @@ from functools import cached_property
 
 from halldetect.facts.computations import CUE, computed
 from halldetect.facts.quantities import (
-    CURRENCIES,
     Quantity,
     equal,
     fits,
@@ -33,13 +29,9 @@ from halldetect.loading import Models
 from halldetect.preparation import Findings
 from halldetect.reading.answers import ANSWER_TO
 from halldetect.reading.structured import read_records
-from halldetect.report import ClaimReport, ErrorKind, Status, WrongWords, rounded
-from halldetect.scoring import Calibration, score_claim
-from halldetect.verification.judging import Advance, verify
-from halldetect.verification.windows import Task
+from halldetect.report import ClaimReport, ErrorKind, WrongWords
+from halldetect.scoring import Calibration
 
-# A claim that is contradicted more clearly is not judged again because of a chance step.
-MAX_CONTRADICTION = 0.6
 # These are seldom facts: "one of the two", "3 reasons".
 _TRIVIAL = (1.0, 2.0, 3.0)
 _LABEL = re.compile(
@@ -67,41 +59,17 @@ _COUNTABLE = frozenset(("count", "time", "times"))
 _DATES = frozenset(("year", "month", "day", "day of year", "clock"))
 
 
-def check_numbers(
-    findings: Sequence[Findings], models: Models, progress: Advance | None = None
-) -> list[Findings]:
+def check_numbers(findings: Sequence[Findings], models: Models) -> list[Findings]:
     """Compare the numbers of all claims."""
-    results, calibration = [], models.calibration
+    results = []
     for item in findings:
         source = _Source(item)
         reports = list(item.reports)
-        compared = {
-            at: source.compare(report)
-            if item.is_english(at)
-            else (source.compare_digits(report), [], report.text)
-            for at, report in enumerate(reports)
-            if report.support is not None
-        }
-        fitted = calibration.for_response(item.length)
-        wanted = {
-            at: reading
-            for at, (unknown, steps, reading) in compared.items()
-            if reports[at].status is not Status.SUPPORTED and steps and not unknown
-        }
-        task = Task(tuple(wanted.values()), item.documents, item.pair.document_names)
-        (judged,) = verify(models.verifier, [task], calibration.is_enough, progress)
-        for at, found in zip(wanted, judged, strict=True):
-            scored = score_claim(item.claims[at], found, fitted)
-            support = scored.support or 0.0
-            raised = rounded(support + (1.0 - support) / 4)
-            if raised > max(fitted.unclear_above, reports[at].support or 0.0):
-                status = fitted.status(raised, scored.contradiction or 0.0)
-                reports[at] = replace(scored, support=raised, status=status)
-        for at, (unknown, steps, _) in compared.items():
-            report = reports[at]
+        fitted = models.calibration.for_response(item.length)
+        for at, report in enumerate(item.reports):
+            compare = source.unknown if item.is_english(at) else source.unknown_digits
+            unknown = [] if report.support is None else compare(report)
             if not unknown:
-                if not report.failing:
-                    reports[at] = replace(report, derived=tuple(steps))
                 continue
             sure = source.is_record
             supposes = CUE.search(report.text) or _ASSUMED.search(report.text)
@@ -116,7 +84,7 @@ def check_numbers(
                 reports[at] = _unclear(reports[at], fitted) if wrong else reports[at]
                 continue
             reports[at] = lowered(reports[at], wrong, item.pair.response, fitted, certain=sure)
-        results.append(item.adding(reports, list(zip(wanted.values(), judged, strict=True))))
+        results.append(item.adding(reports))
     return results
 
 
@@ -164,47 +132,34 @@ class _Source:
         """True if the source has too many numbers to try all steps between them."""
         return sum(word[0].isdigit() for word in self._words) > _MANY
 
-    def compare(self, report: ClaimReport) -> tuple[list[Quantity], list[str], str]:
-        """Return unknown numbers, steps to known ones, and the claim with the source's numbers."""
-        unknown: list[Quantity] = []
-        steps: list[str] = []
-        reading = report.text
-        denied = (report.contradiction or 0.0) > MAX_CONTRADICTION
+    def unknown(self, report: ClaimReport) -> list[Quantity]:
+        """Return the quantities of a claim that no text has, and that it does not compute."""
         known = self._words
         if _AFFIRMED.match(report.text):
             known = frozenset().union(*map(words_of, self._texts[:-1]))
-        for said in _facts(report.text):
-            written = occurs(said, known)
-            if written and report.status is Status.SUPPORTED:
-                continue
-            other = self._equal(said)
-            if other is None and not written and not self._may_compute(said, report.text):
-                unknown.insert(0, said)
-            elif other not in (None, said.text) and not denied:
-                steps.insert(0, f"{said.shown()} = {' '.join(str(other).split())}")
-                reading = f"{reading[: said.start]}{other}{reading[said.end :]}"
-        return unknown, steps, reading
+        return [
+            said
+            for said in reversed(_facts(report.text))
+            if not occurs(said, known)
+            and not self._has_equal(said)
+            and not self._may_compute(said, report.text)
+        ]
 
-    def compare_digits(self, report: ClaimReport) -> list[Quantity]:
+    def unknown_digits(self, report: ClaimReport) -> list[Quantity]:
         """Return the unknown numbers of a claim in any language; words and units do not count."""
         least = 0.0 if report.failing else _WRITTEN_AS_WORD
         found = unknown_numerals(report.text, self._texts, least)
         return [Quantity("count", 0.0, 0.0, "", "", 0, 0, number) for number in found]
 
-    def _equal(self, said: Quantity) -> str | None:
-        """Return a quantity in the words of the source, if it has an equal one."""
+    def _has_equal(self, said: Quantity) -> bool:
+        """Return True if the source has an equal quantity."""
         # "Under twelve" is not the same as "ten bicycles".
         counts = said.kind == "count" and said.bound
-        same = [
-            known
+        return any(
+            equal(said, known) and (not counts or (said.noun != "" and said.noun == known.noun))
             for some in self._sentences
             for known in some
-            if equal(said, known) and (not counts or (said.noun and said.noun == known.noun))
-        ]
-        for known in same:
-            if known.kind == said.kind or {known.kind, said.kind} <= CURRENCIES:
-                return known.text if known.text.lower() != said.text.lower() else said.text
-        return said.text if same else None
+        )
 
     def _may_compute(self, said: Quantity, claim: str) -> bool:
         """Return True if a claim may have computed a quantity from numbers that stand together."""

@@ -65,7 +65,6 @@ def explanations(claim: ClaimReport) -> list[str]:
     for wrong in claim.wrong:
         if not said or not (wrong.words in said or said in wrong.words):
             lines.append(wrong_line(wrong))
-    lines += [f"Follows from the source: {one_line(step)}" for step in claim.derived]
     lines += [f"Quotation {one.state}: “{one_line(one.text)}”" for one in claim.quotations]
     for citation in claim.citations:
         missing = citation.document is None
