@@ -35,11 +35,10 @@ def check_facts(
             changed = [
                 WrongWords(ErrorKind.QUOTATION, changed_words(one), one.source_words)
                 for one in quoted
-                if one.state not in _FINE
+                if claim.failing and one.state not in _FINE
             ]
-            certain = any(one.state is QuotationState.OTHER_SPEAKER for one in quoted)
             claim = replace(claim, quotations=quoted)
-            claim = lowered(claim, changed, item.pair.response, fitted, certain=certain)
+            claim = lowered(claim, changed, item.pair.response, fitted, certain=False)
             names = [WrongWords(ErrorKind.IDENTIFIER, name) for name in invented(claim.text, known)]
             claim = lowered(claim, names, item.pair.response, fitted, certain=True)
             wrong = [word for rule in models.rules for word in rule(claim, texts)]
