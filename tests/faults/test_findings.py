@@ -113,6 +113,9 @@ SEATS = "The upper deck has 320 seats and the lower deck has 180 seats."
         ("Together the decks have 570 seats.", SEATS, False),
         ("The ferry has 500 seats.", SEATS, False),  # it does not speak of a computation
         ("Together they have 500 seats.", SEATS.replace("180 seats", "180 beds"), False),
+        ("The Aria costs 329 euros.", "The Bora costs 389 euros, 60 euros more than it.", True),
+        ("The fee will go up by 15 euros.", "The fee rises from 60 to 75 euros.", True),
+        ("It costs 0 euros more.", "It costs 5 euros, or 5 euros at night.", False),
         ("The second phase took 12 years, longer than ever.", "It ran from 2011 to 2023.", True),
     ],
 )

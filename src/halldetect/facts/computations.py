@@ -1,7 +1,8 @@
 """Tell if a number may be computed from numbers that stand together in a source.
 
 Only numbers of one kind and unit in one sentence, row or list count, and the claim must speak of a
-computation. This spares a claim from the rule for unknown numbers; it is no evidence for the claim.
+computation, or the sentence compare them. This spares a claim from the rule for unknown numbers; it
+is no evidence for the claim.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ CUE = re.compile(
     r"|\w+er than|increase\w*|decrease\w*|gain\w*|los[et]s?|grow\w*|grew|r[io]se[sn]?|f[ae]ll\w*"
     r"|dropp?\w*|share|per ?cent|half|thirds?|quarters?|average|per|each|every|times|twice"
     r"|double\w*|left|remain\w*|later|earlier|after|before|within|between|sav\w+|ago|since"
-    r"|an? (?:day|week|month|year|hour))\b|%",
+    r"|an? (?:day|week|month|year|hour)|up|down)\b|%",
     re.IGNORECASE,
 )
+# Words of a sentence of the source that compares: "60 euros more than the Aria".
+COMPARES = re.compile(r"\b(?:more|less|fewer|\w+er) than\b", re.IGNORECASE)
 # More numbers of one kind are not combined: chance would find a way to any number.
 _MOST = 14
 _YEAR, _DAY = 31557600.0, 86400.0
@@ -45,8 +48,10 @@ def computed(together: Sequence[Quantity]) -> Iterator[Quantity]:
 def _results(kind: str, values: Sequence[float]) -> Iterator[Quantity]:
     made = [(kind, sum(values))]
     for one, two in permutations(values, 2):
-        made += [(kind, one + two), (kind, one - two), ("time", (one - two) * _APART.get(kind, 0))]
-        if two:
+        made.append((kind, one + two))
+        if one != two:
+            made += [(kind, one - two), ("time", (one - two) * _APART.get(kind, 0))]
+        if two not in (one, 0):
             change = abs(one - two) / abs(two)
             made += [("share", one / two), ("times", one / two), ("share", change)]
     for name, value in made:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from halldetect.facts.computations import CUE, computed
+from halldetect.facts.computations import COMPARES, CUE, computed
 from halldetect.facts.quantities import (
     Quantity,
     equal,
@@ -109,6 +109,17 @@ class _Source:
         ]
 
     @cached_property
+    def _compared(self) -> list[Quantity]:
+        """What follows from the numbers of a sentence that compares them."""
+        return [
+            made
+            for document in self._documents
+            for span in document.sentences
+            if COMPARES.search(text := document.readable(span))
+            for made in computed(read_quantities(text))
+        ]
+
+    @cached_property
     def _computed(self) -> list[Quantity]:
         """What follows from the numbers of a sentence, or of lines that make a list or a table."""
         lists: list[list[Quantity]] = []
@@ -163,9 +174,9 @@ class _Source:
 
     def _may_compute(self, said: Quantity, claim: str) -> bool:
         """Return True if a claim may have computed a quantity from numbers that stand together."""
-        return CUE.search(claim) is not None and any(
+        return any(
             same_kind(said, made) and fits(said, made.value, exact=said.bound in ("over", "under"))
-            for made in self._computed
+            for made in (self._computed if CUE.search(claim) else self._compared)
         )
 
 
