@@ -20,11 +20,11 @@ CUE = re.compile(
     r"|\w+er than|increase\w*|decrease\w*|gain\w*|los[et]s?|grow\w*|grew|r[io]se[sn]?|f[ae]ll\w*"
     r"|dropp?\w*|share|per ?cent|half|thirds?|quarters?|average|per|each|every|times|twice"
     r"|double\w*|left|remain\w*|later|earlier|after|before|within|between|sav\w+|ago|since"
-    r"|an? (?:day|week|month|year|hour)|up|down)\b|%",
+    r"|an? (?:day|week|month|year|hour)|up|down|another|other|rest)\b|%",
     re.IGNORECASE,
 )
-# Words of a sentence of the source that compares: "60 euros more than the Aria".
-COMPARES = re.compile(r"\b(?:more|less|fewer|\w+er) than\b", re.IGNORECASE)
+# Words of a sentence of the source that compares: "60 euros more than the Aria", "from 9 to 12".
+COMPARES = re.compile(r"\b(?:more|less|fewer|\w+er) than\b|\bfrom .{1,60} to ", re.IGNORECASE)
 # More numbers of one kind are not combined: chance would find a way to any number.
 _MOST = 14
 _YEAR, _DAY = 31557600.0, 86400.0
@@ -50,7 +50,8 @@ def _results(kind: str, values: Sequence[float]) -> Iterator[Quantity]:
     for one, two in permutations(values, 2):
         made.append((kind, one + two))
         if one != two:
-            made += [(kind, one - two), ("time", (one - two) * _APART.get(kind, 0))]
+            made.append((kind, one - two))
+            made += [("time", (one - two) * _APART[kind])] if kind in _APART else []
         if two not in (one, 0):
             change = abs(one - two) / abs(two)
             made += [("share", one / two), ("times", one / two), ("share", change)]
