@@ -115,7 +115,7 @@ SEATS = "The upper deck has 320 seats and the lower deck has 180 seats."
         ("Together they have 500 seats.", SEATS.replace("180 seats", "180 beds"), False),
         ("The Aria costs 329 euros.", "The Bora costs 389 euros, 60 euros more than it.", True),
         ("The fee will go up by 15 euros.", "The fee rises from 60 to 75 euros.", True),
-        ("She led it for 12 years.", "She led it from 2011 to 2023.", True),
+        ("She led it for 12 years.", "She came in 2011 and left in 2023.", True),
         ("The fee per day: 0.00", "It costs 5 euros on 7 days, or 3 euros on 9 days.", False),
         ("It costs 0 euros more.", "It costs 5 euros, or 5 euros at night.", False),
         ("The second phase took 12 years, longer than ever.", "It ran from 2011 to 2023.", True),

@@ -110,13 +110,13 @@ class _Source:
 
     @cached_property
     def _compared(self) -> list[Quantity]:
-        """What follows from the numbers of a sentence that compares them."""
+        """What follows from the numbers of a sentence that compares them, and times between."""
         return [
             made
             for document in self._documents
-            for span in document.sentences
-            if COMPARES.search(text := document.readable(span))
+            for text in map(document.readable, document.sentences)
             for made in computed(read_quantities(text))
+            if made.kind == "time" or COMPARES.search(text)
         ]
 
     @cached_property
@@ -165,7 +165,7 @@ class _Source:
     def _has_equal(self, said: Quantity) -> bool:
         """Return True if the source has an equal quantity."""
         # "Under twelve" is not the same as "ten bicycles".
-        counts = said.kind == "count" and said.bound
+        counts = said.kind == "count" and said.bound in ("over", "under")
         return any(
             equal(said, known) and (not counts or (said.noun != "" and said.noun == known.noun))
             for some in self._sentences
