@@ -19,7 +19,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect_serve": (4469, 4400),
     "halldetect_serve JavaScript": (1504, 1600),
     "halldetect_bench": (5851, 7000),
-    "training and benchmarks": (13491, 11500),
+    "training and benchmarks": (14087, 11500),
     "Python files in src": (237, 240),
     "modules in the package root": (15, 12),
     "halldetect.agents": (855, None),
