@@ -17,8 +17,8 @@ from typing import Any
 from unittest.mock import patch
 
 from halldetect.reading import assertions, lead_ins
+from halldetect.reading.injections import blank_injections
 from halldetect.reading.sources import read_source
-from halldetect.verification.injections import blank_injections
 
 READING, FACTS = "halldetect.reading.", "halldetect.faults."
 _WITHOUT_LETTERS = ("symbols", "a link")
@@ -227,10 +227,10 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "injections in the source",
-        {"verification.injections": "*"},
-        {"preparation.blank_injections": lambda text: (text, 0)},
+        {"reading.injections": "*"},
+        {"reading.reader.blank_injections": lambda text: (text, 0)},
     ),
-    Family("copies", {"verification.copies": "*"}, {"verification.copies.Copies.find": _nothing}),
+    Family("copies", {"reading.copies": "*"}, {"verification.windows.Copies.find": _nothing}),
     Family(
         "computed numbers are spared",
         {"facts.computations": "*", "faults.numbers": "_may_compute _computed _compared"},
@@ -239,11 +239,11 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "numbers: an unknown one lowers",
         {"faults.numbers": "*"},
-        {"faults.numbers.lowered": _same},
+        {"faults.numbers.UnknownNumbers.faults": _empty},
     ),
     Family(
         "identifiers",
-        {"faults.verbatim": "_IDENTIFIER identifiers invented find_spelled"},
-        {"faults.facts.invented": _empty},
+        {"faults.identifiers": "*"},
+        {"faults.identifiers.InventedIdentifiers.faults": _empty},
     ),
 )

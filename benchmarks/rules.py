@@ -18,7 +18,7 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,12 +32,12 @@ from benchmarks.speed import fill
 from benchmarks.store import RESULTS, base_weights, command, entries, store, stored
 from benchmarks.suites import FILES, suite_rows
 from halldetect.detector import Detector
-from halldetect.inputs import Pair
-from halldetect.preparation import clean, read
+from halldetect.inputs import Pair, clean_pair
+from halldetect.models.verifiers import load_verifier
 from halldetect.reading.document import Span
 from halldetect.reading.languages import ENGLISH
+from halldetect.reading.reader import read
 from halldetect.report import Report, Status, Verdict
-from halldetect.verification.verifiers import load_verifier
 from halldetect_bench.registry import load_dataset
 from halldetect_bench.stats.resampling import Rows, draw_documents, figure, figures, mean
 
@@ -142,7 +142,7 @@ def without(
 
     A family that only changes how texts are read is checked where it changes that.
     """
-    reads = all(target.startswith(("reading.", "preparation.")) for target in family.off)
+    reads = all(target.startswith("reading.") for target in family.off)
     kept = [_reading(row) for row in some] if reads else []
     with family.switched_off():
         places = [
@@ -156,7 +156,7 @@ def without(
 
 
 def _reading(row: Row) -> Any:
-    return replace(read(clean(row.pair, 0), (ENGLISH,)), seconds={})
+    return read(clean_pair(row.pair), readable=(ENGLISH,))
 
 
 def own_figures(some: Sequence[Row], outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector, Report
-from halldetect.faults.verbatim import VerbatimSource, identifiers, invented
+from halldetect.faults.identifiers import identifiers, invented
+from halldetect.faults.quotations import VerbatimSource
 from halldetect.faults.wrong_words import new_words
+from halldetect.protocols import Traits
 from halldetect.reading.overlap import content_keys
 from halldetect.render.html import html
 from halldetect.render.markdown import markdown
@@ -24,7 +26,7 @@ from halldetect.scoring import Calibration
 from tests.support.paths import ROOT
 
 
-class Scripted:
+class Scripted(Traits):
     """A verifier whose P(E) is a function of the hypothesis."""
 
     max_tokens = 512
@@ -315,7 +317,7 @@ def test_the_command_line_fails_on_disputed_claims(
 ) -> None:
     from halldetect.cli import main
 
-    load = "halldetect.verification.verifiers.load_verifier"
+    load = "halldetect.models.verifiers.load_verifier"
     monkeypatch.setattr(load, lambda *_, **__: Numbers(lambda _: 0.0))
     paths = [tmp_path / "2021.txt", tmp_path / "2023.txt"]
     for path, document in zip(paths, (OLD, NEW), strict=True):

@@ -9,8 +9,7 @@ computes or supposes something, several steps may lead there: the claim is then 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from halldetect.facts.computations import COMPARES, CUE, computed
@@ -24,13 +23,11 @@ from halldetect.facts.quantities import (
     unknown_numerals,
     words_of,
 )
-from halldetect.faults.wrong_words import lowered
-from halldetect.loading import Models
-from halldetect.preparation import Findings
+from halldetect.faults.fault import Fault
 from halldetect.reading.answers import ANSWER_TO
+from halldetect.reading.reader import Reading
 from halldetect.reading.structured import read_records
-from halldetect.report import ClaimReport, ErrorKind, WrongWords
-from halldetect.scoring import Calibration
+from halldetect.report import ClaimReport, ErrorKind
 
 # These are seldom facts: "one of the two", "3 reasons".
 _TRIVIAL = (1.0, 2.0, 3.0)
@@ -59,41 +56,39 @@ _COUNTABLE = frozenset(("count", "time", "times"))
 _DATES = frozenset(("year", "month", "day", "day of year", "clock"))
 
 
-def check_numbers(findings: Sequence[Findings], models: Models) -> list[Findings]:
-    """Compare the numbers of all claims."""
-    results = []
-    for item in findings:
-        source = _Source(item)
-        reports = list(item.reports)
-        fitted = models.calibration.for_response(item.length)
-        for at, report in enumerate(item.reports):
-            compare = source.unknown if item.is_english(at) else source.unknown_digits
-            unknown = [] if report.support is None else compare(report)
-            if not unknown:
-                continue
-            sure = source.is_record
-            supposes = CUE.search(report.text) or _ASSUMED.search(report.text)
-            doubtful = source.has_many_numbers and supposes
+class UnknownNumbers:
+    """Finds numbers, dates and amounts that neither source nor question have, like with like.
+
+    Never finds a number in another unit or notation, a label such as "step 3", the numbers one to
+    three, or one that a claim may have computed from numbers that stand together.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading, self._source = reading, _Source(reading)
+
+    def faults(self, claim: ClaimReport, at: int) -> Iterator[Fault]:
+        """Yield the unknown numbers of a claim; those of a record need no verifier."""
+        source = self._source
+        compare = source.unknown if self._reading.is_english(at) else source.unknown_digits
+        unknown = [] if claim.support is None else compare(claim)
+        if not unknown:
+            return
+        sure = source.is_record
+        supposes = CUE.search(claim.text) or _ASSUMED.search(claim.text)
+        doubtful = source.has_many_numbers and supposes and not claim.failing
+        for said in unknown:
             # Dates are often relative in prose: "next Friday".
-            wrong = [
-                WrongWords(ErrorKind.DATE if said.kind in _DATES else ErrorKind.NUMBER, said.text)
-                for said in unknown
-                if report.failing or said.kind not in _DATES or sure
-            ]
-            if doubtful and not report.failing:
-                reports[at] = _unclear(reports[at], fitted) if wrong else reports[at]
-                continue
-            reports[at] = lowered(reports[at], wrong, item.pair.response, fitted, certain=sure)
-        results.append(item.adding(reports))
-    return results
+            if claim.failing or said.kind not in _DATES or sure:
+                kind = ErrorKind.DATE if said.kind in _DATES else ErrorKind.NUMBER
+                yield Fault(kind, "" if doubtful else said.text, certain=sure)
 
 
 class _Source:
     """The documents and the question of a response, read when a number needs it."""
 
-    def __init__(self, item: Findings) -> None:
-        self._documents = item.documents
-        self._texts = [*(document.text for document in item.documents), item.question]
+    def __init__(self, reading: Reading) -> None:
+        self._documents = reading.documents
+        self._texts = [*(document.text for document in reading.documents), reading.question]
 
     @cached_property
     def _words(self) -> frozenset[str]:
@@ -192,11 +187,3 @@ def _facts(claim: str) -> list[Quantity]:
         and not _EVERY_DAY.match(claim, quantity.start)
         and not claim.startswith(("-old", " old"), quantity.end)  # an age is often an example
     ]
-
-
-def _unclear(report: ClaimReport, calibration: Calibration) -> ClaimReport:
-    """Return a claim with at most the support of an unclear one, if the calibration has such."""
-    most = calibration.supported_above
-    if (report.support or 0.0) <= most or most <= calibration.unclear_above:
-        return report
-    return replace(report, support=most, status=calibration.status(most, 0.0))

@@ -243,7 +243,7 @@ class MessageReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class Contents:
     """What a check has found; `Report` adds how it is shown and stored.
 
     `score` runs from 0 (faithful) to 1 (hallucinated): 1 minus the support of the worst claim. It

@@ -45,7 +45,7 @@ class RunModels:
     def verifier(self) -> Verifier:
         """The model that judges pairs."""
         from halldetect.machine.download import announced
-        from halldetect.verification.verifiers import load_verifier
+        from halldetect.models.verifiers import load_verifier
 
         configuration = self.configuration
         return load_verifier(

@@ -1,23 +1,21 @@
-"""Compare quotations and identifiers with the source, word for word or letter by letter.
+"""Quotations that the source does not have word for word.
 
-Typography, letter case, brackets and ellipses are allowed for in quotations. Identifiers are names
-of functions, files and flags, error codes, product and order numbers, URLs and addresses. Unlike
-words, they have no synonyms: one that no text has in any spelling was invented.
+Typography, letter case, brackets and ellipses are allowed for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import product
 
+from halldetect.faults.fault import Fault
 from halldetect.reading.document import Span
+from halldetect.reading.reader import Reading
 from halldetect.reading.words import FUNCTION_WORDS, MARKS, count_words, normalize
-from halldetect.report import QuotationReport, QuotationState
-
-Place = tuple[int, Span]  # a document, and a span in it
+from halldetect.report import ClaimReport, ErrorKind, QuotationReport, QuotationState
 
 # Fewer words are a title or a term.
 _MIN_WORDS = 4
@@ -46,22 +44,26 @@ _SPEAKER = re.compile(
     rf"|^\W*(?P<turn>{_NAME})(?: \([^)]*\))?:(?=\s)",
     re.MULTILINE,
 )
-_FILE = (
-    "py|js|ts|json|ya?ml|toml|txt|csv|md|sh|ini|cfg|conf|log|xml|html?|pdf|docx?|xlsx?|zip|exe|sql"
-)
-_IDENTIFIER = re.compile(
-    r"https?://[^\s<>\"')\]]+|\bwww\.[^\s<>\"')\]]+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    rf"|(?<![\w/])(?:~?/)?(?:\.?[\w-]+/)*[\w-]+\.(?:{_FILE})\b(?!\.\w)|\b10\.\d{{4,}}/[^\s)\]]+"
-    r"|(?<![\w-])--[a-z][\w-]+|\b[a-z_]\w*(?:\.\w+)*\(\)|\b[a-z]+(?:_[a-z0-9]+)+\b|\b[A-Z]+(?:_[A-Z0-9]+)+\b"
-    # Neither "COVID-19" nor "100GB".
-    r"|\b(?![A-Z]+-?\d{1,2}\b|\d+[A-Z]{1,3}\b)(?=[A-Z-]*\d[A-Z-]*\d)(?=[\d-]*[A-Z])[A-Z\d][A-Z\d-]{4,}\b"
-    r"|\b[A-Z]{1,6}-?\d{3,}[A-Z0-9]*(?:-[A-Z0-9]+)*\b|\b0x[0-9a-fA-F]{2,}\b"
-    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b"
-    r"|(?:#|(?i:\b(?:number|order|ticket|invoice|account|reference|case|code|id|no\.?)(?: is|:)? ))"
-    r"(?P<number>\d{5,})(?![\w.,]\d|\w)"
-)
-_AROUND = re.compile(r"^(?:https?://)?(?:www\.)?|/?(?:\(\))?$", re.IGNORECASE)
-_NOT_ALNUM = re.compile(r"[\W_]+")
+
+
+_FINE = (QuotationState.VERBATIM, QuotationState.OTHER_DOCUMENT)
+
+
+class WrongQuotations:
+    """Finds quotations of a failing claim that the source changes, lacks or gives to another.
+
+    Never finds a title, a quotation of the question, or one from a document that is not cited; and
+    none in a claim that the source supports.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        """Take nothing: the quotations of a claim are already compared with the source."""
+
+    def faults(self, claim: ClaimReport, at: int) -> Iterator[Fault]:
+        """Yield the changed words of each wrong quotation."""
+        for one in claim.quotations if claim.failing else ():
+            if one.state not in _FINE:
+                yield Fault(ErrorKind.QUOTATION, changed_words(one), instead=one.source_words)
 
 
 class VerbatimSource:
@@ -148,37 +150,6 @@ class VerbatimSource:
             text = self._cut(-document, -start, length).cut(self._texts[-document])
             return QuotationReport(QuotationState.CHANGED, quoted, text, -document)
         return QuotationReport(QuotationState.NOT_FOUND, quoted)
-
-
-def identifiers(text: str) -> list[str]:
-    """Return the identifiers of a text, in order, without the punctuation after them."""
-    found = ((match["number"] or match[0]).rstrip(".,;:!?") for match in _IDENTIFIER.finditer(text))
-    return list(dict.fromkeys(found))
-
-
-def invented(claim: str, texts: Sequence[str]) -> list[str]:
-    """Return the identifiers of a claim that no text has in any spelling."""
-    return [name for name in identifiers(claim) if find_spelled(name, texts) is None]
-
-
-def find_spelled(name: str, texts: Sequence[str]) -> Place | None:
-    """Return the place of a name with any separators: "AT48 3200" is "AT48-3200"."""
-    letters = _squeezed(_AROUND.sub("", name))
-    pattern: re.Pattern[str] | None = None
-    for at, text in enumerate(texts):
-        if letters not in _squeezed(text):
-            continue
-        if pattern is None:
-            spelled = r"[\W_]*".join(map(re.escape, letters))
-            pattern = re.compile(rf"(?<![a-z0-9]){spelled}s?(?![a-z0-9])", re.IGNORECASE)
-        if found := pattern.search(text):
-            return at, Span(*found.span())
-    return None
-
-
-@lru_cache(maxsize=512)
-def _squeezed(text: str) -> str:
-    return _NOT_ALNUM.sub("", text).lower()
 
 
 def changed_words(quotation: QuotationReport) -> str:
