@@ -14,7 +14,7 @@ import pytest
 from halldetect import Detector, Pair, Status, Verdict
 from halldetect.faults.fault import Explained
 from halldetect.inputs import CleanPair
-from halldetect.protocols import Traits, completed
+from halldetect.protocols import Traits, with_defaults
 from halldetect.reading.reader import Reading, Refused
 from halldetect.report import Probabilities
 from halldetect.scoring import Scored
@@ -152,13 +152,13 @@ class Declaring(Plain):
 
 def test_traits_have_defaults() -> None:
     assert (Traits.pairs_at_once, Traits.reads_whole_sources) == (0, False)
-    plain = completed(Plain())
+    plain = with_defaults(Plain())
     assert (plain.pairs_at_once, plain.reads_whole_sources) == (0, False)
     assert plain.unknown_words("xyz") == []
     assert (plain.description, plain.max_tokens) == ({"name": "plain"}, 100)
-    assert completed(Declaring()).reads_whole_sources
+    assert with_defaults(Declaring()).reads_whole_sources
     own = OverlapVerifier()
-    assert completed(own) is own
+    assert with_defaults(own) is own
     assert Detector(Plain()).check("Rain fell.", "It rained a lot.").ok  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ from halldetect.errors import ConfigurationError
 from halldetect.inputs import NOT_SEARCHED, NOTHING_ASSERTED, Conversation, clean_pair
 from halldetect.knowledge.passages import Passage
 from halldetect.knowledge.retrieval import NOTHING_FOUND, mark_not_found, search
-from halldetect.pipeline import Path
+from halldetect.pipeline import Walk
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Event
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
@@ -220,7 +220,7 @@ def test_seconds_are_split_by_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
 
         with monkeypatch.context() as patched:
             patched.setattr("halldetect.pipeline.perf_counter", lambda: next(clock))
-            path = Path(None, ledgers)
+            path = Walk(None, ledgers)
             assert path._together("verify", step, dict(enumerate("abc"[: len(tokens)])))
         assert [[one.judgement.tokens for one in item.answers] for item in ledgers] == tokens
         return [item.seconds["verify"] for item in ledgers]

@@ -5,7 +5,7 @@
     CleanPair
      | reading, knowledge       refuse it or read it; search for evidence
     Reading     documents and claims
-     | verification             ask the verifier, one claim after the other
+     | verification             ask the verifier about every claim
     Judged      answers by claim
      | scoring                  support and state of each claim
     Scored
@@ -67,7 +67,7 @@ Places = Mapping[int, Value]
 Step = Callable[[Sequence[Value], Asking], Sequence[Result]]
 # The end of a path and the models that judged the pair.
 End = tuple[Explained | Refused, Models | None]
-# Characters of a text that `shown` returns.
+# Characters of a text that `describe` returns.
 _WIDTH = 60
 # Changes what was read, by the place of the pair.
 Amend = Callable[[int, Reading | Refused], Reading | Refused]
@@ -96,29 +96,29 @@ def check(
         observe: Receives the events of claims; a pair is named by its place.
         trace: Receives the value of each pair after each arrow.
     """
-    begun = [begin(item, config) for item in items]
+    pairs = [begin(item, config) for item in items]
     named = isinstance(config.threshold, str)  # the verifier defines the number
-    needed = named or any(isinstance(value, CleanPair) for value in begun)
+    needed = named or any(isinstance(value, CleanPair) for value in pairs)
     models = load() if needed else None
-    path = Path(models, [Ledger() for _ in items], progress, observe, trace)
+    walk = Walk(models, [Ledger() for _ in items], progress, observe, trace)
     values: list[Reading | Refused] = []
-    for at, (item, pair) in enumerate(zip(items, begun, strict=True)):
-        path.trace(pair)
-        value = pair if isinstance(pair, Refused) else path.read(at, pair, *statements[at : at + 1])
+    for at, (item, pair) in enumerate(zip(items, pairs, strict=True)):
+        walk.trace(pair)
+        value = pair if isinstance(pair, Refused) else walk.read(at, pair, *statements[at : at + 1])
         value = keep_claims_from(value, item.judge_from if isinstance(item, Pair) else 0)
         values.append(value if amend is None else amend(at, value))
-        path.trace(values[-1])
+        walk.trace(values[-1])
     readings = {at: value for at, value in enumerate(values) if isinstance(value, Reading)}
     refused = {at: (value, None) for at, value in enumerate(values) if isinstance(value, Refused)}
-    ends: Places[End] = {**refused, **path.follow(readings)}
+    ends: Places[End] = {**refused, **walk.follow(readings)}
     threshold = config.threshold if models is None else models.threshold
     assert isinstance(threshold, float)  # without models it cannot be an operating point
     reports = []
-    for at, ledger in enumerate(path.ledgers):
+    for at, ledger in enumerate(walk.ledgers):
         end, used = ends[at]
         least = threshold if used is None else used.threshold
         reports.append(conclude(end, ledger, config, least, used))
-        path.trace(reports[-1])
+        walk.trace(reports[-1])
         if observe is not None and at in readings:
             for number, claim in enumerate(reports[-1].claims):
                 observe(ClaimSettled(at, number, claim))
@@ -138,7 +138,7 @@ def begin(item: AnyPair | Refused, config: Configuration) -> CleanPair | Refused
     )
 
 
-class Path:
+class Walk:
     """The way of some pairs from their clean texts to what the report is made of."""
 
     def __init__(
@@ -159,11 +159,11 @@ class Path:
         """Read the texts of a pair, and search for evidence if there is an index."""
         assert self._models is not None  # a clean pair has made `check` load them
         readable, knowledge = self._models.languages, self._models.knowledge
-        told = find_languages(pair, readable)
-        if isinstance(told, Refused):
-            return told
+        texts = find_languages(pair, readable)
+        if isinstance(texts, Refused):
+            return texts
         started = perf_counter()
-        reading = read(*told, readable, statements)
+        reading = read(*texts, readable, statements)
         self.ledgers[at].spend("read", perf_counter() - started)
         if isinstance(reading, Refused) or knowledge is None:
             return reading
@@ -171,7 +171,7 @@ class Path:
         try:
             reading = search(reading, knowledge)
         except Exception as error:
-            return reading.refused(f"{NOT_SEARCHED}: {described(error)}")
+            return reading.refuse(f"{NOT_SEARCHED}: {described(error)}")
         self.ledgers[at].spend("retrieve", perf_counter() - started)
         return reading
 
@@ -214,7 +214,7 @@ class Path:
                     values[at] = scored
                 else:
                     why = f"{VERIFIER_FAILED}: {described(scored)}"
-                    values[at] = readings[at].refused(why)
+                    values[at] = readings[at].refuse(why)
         return values
 
     def _judge(
@@ -223,18 +223,18 @@ class Path:
         """Take the two arrows from `Reading` to `Scored`."""
         calibration = models.calibration
 
-        def scored(number: int, at: int, judgement: Judgement) -> ClaimReport:
+        def claim_report(number: int, at: int, judgement: Judgement) -> ClaimReport:
             reading = readings[number][1]
             fitted = calibration.for_response(reading.length)
             return score_claim(reading.claims[at], judgement, fitted)
 
         def fails(number: int, at: int, judgement: Judgement) -> bool:
-            return scored(number, at, judgement).failing
+            return claim_report(number, at, judgement).failing
 
         def settled(number: int, at: int, judgement: Judgement) -> None:
             if self._observe is not None:
                 place, reading = readings[number]
-                report = quoting(scored(number, at, judgement), reading.pair.documents)
+                report = quoting(claim_report(number, at, judgement), reading.pair.documents)
                 self._observe(ClaimSettled(place, at, report))
 
         given = [reading for _, reading in readings]
@@ -308,7 +308,7 @@ def _by_models(
         yield models, {at: value for at, value in values.items() if used[at] is models}
 
 
-def shown(value: Any) -> str:
+def describe(value: Any) -> str:
     """Return a value of the path, a line for each part; values before it only by their names."""
     lines = [type(value).__name__]
     for item in fields(value):
@@ -347,7 +347,7 @@ def main() -> None:
     config = Configuration()
     loader = Loader(config, config.verifier, None, None, print, None)
     pair = Pair(SOURCE, RESPONSE, QUESTION)
-    check([pair], config, loader.load, trace=lambda value: print(shown(value), end="\n\n"))
+    check([pair], config, loader.load, trace=lambda value: print(describe(value), end="\n\n"))
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class Verifier(Traits, Protocol):
         ...
 
 
-class _Completed(Traits):
+class _WithDefaults(Traits):
     """A verifier of a caller, with the defaults of the traits that it does not declare."""
 
     def __init__(self, plain: Any) -> None:
@@ -93,9 +93,9 @@ class _Completed(Traits):
         return list(self._plain.judge(pairs))
 
 
-def completed(verifier: Any) -> Verifier:
+def with_defaults(verifier: Any) -> Verifier:
     """Return a verifier with all traits; other code may then read them without looking."""
-    return verifier if isinstance(verifier, Verifier) else _Completed(verifier)
+    return verifier if isinstance(verifier, Verifier) else _WithDefaults(verifier)
 
 
 # Returns the wrong words of a claim, given the texts of the documents. A claim with such words

@@ -11,7 +11,7 @@ import pytest
 
 from halldetect import Detector, Report, Status
 from halldetect.faults import registry
-from halldetect.faults.fault import Fault, lowered
+from halldetect.faults.fault import Fault, lower_support
 from halldetect.reading.reader import Reading
 from halldetect.render.html import html
 from halldetect.render.sarif import sarif
@@ -113,7 +113,7 @@ def test_what_a_fault_does(
     before = judged(support, Status.UNCHECKABLE)
     if support is not None:
         before = judged(support, THREE_STATES.status(support, 0.0))
-    claim = lowered(before, faults, CLAIM, THREE_STATES)
+    claim = lower_support(before, faults, CLAIM, THREE_STATES)
     assert (claim.support, len(claim.wrong)) == (after, marked)
     if after is not None:
         assert claim.status is THREE_STATES.status(after, 0.0)
@@ -121,4 +121,4 @@ def test_what_a_fault_does(
 
 def test_a_doubt_needs_a_state_between() -> None:
     claim = judged(0.9, Status.SUPPORTED)
-    assert lowered(claim, [DOUBT], CLAIM, Calibration()) == claim
+    assert lower_support(claim, [DOUBT], CLAIM, Calibration()) == claim

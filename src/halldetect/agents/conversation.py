@@ -285,7 +285,7 @@ def amend(turn: Turn, read: Reading | Refused) -> Reading | Refused:
     if isinstance(read, Refused):
         return read
     if not claims:
-        return read.refused(NOTHING_ASSERTED)
+        return read.refuse(NOTHING_ASSERTED)
     documents = [*read.documents]
     if len(documents) > _READ_WHOLE:
         whole = {*turn.before.given, *_nearest(claims, documents)}

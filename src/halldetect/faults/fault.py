@@ -58,7 +58,7 @@ class FaultRule(Protocol):
         ...
 
 
-def lowered(
+def lower_support(
     claim: ClaimReport, faults: Iterable[Fault], response: str, calibration: Calibration
 ) -> ClaimReport:
     """Return a claim with the faults that a rule finds: its support is halved.
@@ -80,7 +80,7 @@ def lowered(
         WrongWords(fault.kind, fault.words, fault.instead, fault.span, fault.label)
         for fault in faults
     )
-    placed = (located(word, claim, response) for word in words)
+    placed = (with_place(word, claim, response) for word in words)
     marked = replace(claim, wrong=(*claim.wrong, *placed))
     if claim.failing:
         return marked
@@ -89,7 +89,7 @@ def lowered(
     return replace(marked, support=halved, status=status)
 
 
-def located(wrong: WrongWords, claim: ClaimReport, response: str) -> WrongWords:
+def with_place(wrong: WrongWords, claim: ClaimReport, response: str) -> WrongWords:
     """Return wrong words of a claim with their place in the response."""
     place = claim.span and place_of(wrong.words, claim.span.cut(response))
     if not claim.span or not place:

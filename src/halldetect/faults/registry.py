@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from halldetect.faults.fault import Fault, FaultRule, lowered
+from halldetect.faults.fault import Fault, FaultRule, lower_support
 from halldetect.faults.identifiers import InventedIdentifiers
 from halldetect.faults.numbers import UnknownNumbers
 from halldetect.faults.quotations import VerbatimSource, WrongQuotations
@@ -45,9 +45,9 @@ def _checked(item: Scored, own_rules: Sequence[Rule]) -> tuple[ClaimReport, ...]
             claim = replace(claim, quotations=tuple(quoted))
         for rule in rules:
             found = rule.faults(claim, at)
-            claim = lowered(claim, found, reading.pair.response, item.calibration)
+            claim = lower_support(claim, found, reading.pair.response, item.calibration)
         own = _own_faults(own_rules, claim, texts)
-        claims.append(lowered(claim, own, reading.pair.response, item.calibration))
+        claims.append(lower_support(claim, own, reading.pair.response, item.calibration))
     return tuple(claims)
 
 

@@ -14,7 +14,7 @@ from itertools import chain, groupby, islice, pairwise
 
 from halldetect.facts.phrases import Edit, shortened
 from halldetect.facts.recogniser import find_facts
-from halldetect.faults.fault import located
+from halldetect.faults.fault import with_place
 from halldetect.models.loading import Models
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
@@ -54,7 +54,7 @@ def _marked(item: Scored) -> tuple[ClaimReport, ...]:
     for at, claim in failing:
         # Every word of a translation is new.
         words = claim.wrong if reading.is_translated(at) else _wrong(claim, known)
-        wrong = tuple(located(word, claim, reading.pair.response) for word in words)
+        wrong = tuple(with_place(word, claim, reading.pair.response) for word in words)
         claims[at] = replace(claim, wrong=wrong)
     return tuple(claims)
 
@@ -131,7 +131,7 @@ def find_words(
                      if scored[text] is Status.SUPPORTED]  # fmt: skip
             if found:
                 word = min(found, key=lambda item: len(item.words))
-                marked = (located(word, claims[at], report.response),)
+                marked = (with_place(word, claims[at], report.response),)
                 marked_claim = replace(claims[at], wrong=marked)
                 claims[at] = marked_claim.labelled(report.provenance.configuration)
         results.append(replace(report, claims=tuple(claims)))

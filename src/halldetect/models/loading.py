@@ -13,7 +13,7 @@ from halldetect.errors import CheckError, ModelError
 from halldetect.knowledge.passages import Knowledge
 from halldetect.machine import download
 from halldetect.machine.devices import on_gpu, torch_device
-from halldetect.protocols import Extractor, Progress, Rule, Verifier, completed
+from halldetect.protocols import Extractor, Progress, Rule, Verifier, with_defaults
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
@@ -119,7 +119,7 @@ class Loader:
         """Return the verifier, a note if it is the fallback, and the second one of a cascade."""
         given = self.verifier
         if not (given is None or isinstance(given, str)):
-            return completed(given), (), None
+            return with_defaults(given), (), None
         try:
             if given == CASCADE and not self.configuration.paper:
                 second = self._named(LARGE)

@@ -94,7 +94,7 @@ class Reading:
             for place in cited_documents(label, names, count)
         ]
 
-    def refused(self, reason: str) -> Refused:
+    def refuse(self, reason: str) -> Refused:
         """Return the end of the path of this pair."""
         return Refused(self.pair, reason, self.unchecked, self.languages)
 
@@ -195,7 +195,7 @@ def read(
     if claims:
         return reading
     abstains = any(unit.abstains for unit in response.units)
-    return reading.refused(ABSTAINED if abstains else NOTHING_ASSERTED)
+    return reading.refuse(ABSTAINED if abstains else NOTHING_ASSERTED)
 
 
 def _judgeable(
@@ -231,4 +231,4 @@ def keep_claims_from(read_pair: Reading | Refused, start: int) -> Reading | Refu
     if isinstance(kept, Refused):
         return kept
     claims = tuple(claim for claim in kept.claims if claim.span is None or claim.span.end > start)
-    return replace(kept, claims=claims) if claims else kept.refused(NOTHING_ASSERTED)
+    return replace(kept, claims=claims) if claims else kept.refuse(NOTHING_ASSERTED)
