@@ -28,9 +28,9 @@ from benchmarks.store import RESULTS, base_weights, command, entries, store, sto
 from benchmarks.suites import FILES, suite_rows
 from halldetect.detector import Detector
 from halldetect.inputs import Pair
+from halldetect.models.verifiers import load_verifier
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities, Report
-from halldetect.verification.verifiers import load_verifier
 from halldetect_bench.registry import load_dataset
 
 REPORTS = RESULTS / "golden_reports.json"

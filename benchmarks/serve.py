@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from halldetect.demo import SOURCE
+from halldetect.report.demo import SOURCE
 from tests.support.running import Running
 
 QUEUE, BATCH = 32, 8

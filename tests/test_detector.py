@@ -439,7 +439,7 @@ def loading(monkeypatch: pytest.MonkeyPatch, **models: Any) -> list[Any]:
             raise found
         return found
 
-    monkeypatch.setattr("halldetect.verification.verifiers.load_verifier", load)
+    monkeypatch.setattr("halldetect.models.verifiers.load_verifier", load)
     return asked
 
 

@@ -14,8 +14,9 @@ from halldetect import Detector, Report, Status, Verdict
 from halldetect.errors import ModelError
 from halldetect.facts.quantities import numeral_values, unknown_numerals
 from halldetect.large.load import load_large
-from halldetect.loading import Models
+from halldetect.models.loading import Models
 from halldetect.reading import languages
+from halldetect.reading.copies import Copies
 from halldetect.reading.languages import LANGUAGES, detect, detect_all
 from halldetect.reading.normalise import has_look_alikes, unreadable
 from halldetect.reading.overlap import content_keys
@@ -23,7 +24,6 @@ from halldetect.reading.sentences import read_document, sentences
 from halldetect.render import html, terminal
 from halldetect.report import Probabilities
 from halldetect.scoring import Calibration
-from halldetect.verification.copies import Copies
 from tests.support.fakes import OverlapVerifier
 from tests.support.tiny_qwen import write_tiny
 

@@ -1,4 +1,4 @@
-"""The steps from prepared pairs to reports: events, failures, seconds, knowledge, statements."""
+"""The path of a check: events, failures, seconds, knowledge, statements."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from typing import Any
 import pytest
 
 from halldetect import Detector, Pair, Report, Status, Verdict
+from halldetect.detector import BLOCK
 from halldetect.errors import ConfigurationError
-from halldetect.inputs import NOTHING_ASSERTED, clean_pair
+from halldetect.inputs import NOT_SEARCHED, NOTHING_ASSERTED, Conversation, clean_pair
 from halldetect.knowledge.passages import Passage
-from halldetect.knowledge.retrieval import NOTHING_FOUND, mark_not_found, retrieve
-from halldetect.pipeline import _together
-from halldetect.preparation import NOT_SEARCHED, Findings, clean
+from halldetect.knowledge.retrieval import NOTHING_FOUND, mark_not_found, search
+from halldetect.pipeline import Walk
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Event
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
+from halldetect.reading.reader import Reading
+from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, Probabilities
 from halldetect.scoring import uncheckable
+from halldetect.verification.asking import Answer, Asking, Ledger
 from halldetect.verification.judging import Judgement
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
@@ -77,13 +80,15 @@ def test_claims_come_first_and_settle_one_by_one() -> None:
     assert 0 == seen[0][1] < seen[1][1] < seen[-1][1]
 
 
-def test_pairs_of_several_beginnings_keep_their_reports() -> None:
-    checker = detector()
-    begun = [item for pair in PAIRS for item in checker._prepare([clean(pair, 0)])]
-    assert {item.index for item in begun} == {0}
-    assert [untimed(report) for report in checker._finish(begun)] == [
-        untimed(checker.check(pair.source, pair.response)) for pair in PAIRS
-    ]
+def test_events_name_pairs_by_their_place_in_the_call() -> None:
+    """Conversations among the pairs, and blocks of the call, do not shift the numbers."""
+    conversation = Conversation([], '[{"role": "assistant", "content": "Six lanes cross it."}]')
+    pairs: list[Pair] = [conversation, PAIRS[0], conversation, *PAIRS[1:], *[PAIRS[0]] * BLOCK]
+    seen: list[Event] = []
+    reports = detector().check_many(pairs, observe=seen.append)
+    assert {event.pair for event in seen} == {1, 4, 5, *range(6, 6 + BLOCK)}
+    for pair in (1, 4, 5, BLOCK, 5 + BLOCK):
+        assert last_claims(seen, pair) == reports[pair].claims != ()
 
 
 def test_refused_pair_has_the_same_report_alone() -> None:
@@ -156,9 +161,7 @@ class WholeOnly(FailsOn):
 def test_failing_search_for_a_proof_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     source = "The bridge opened in June. It is red."
     verifier = WholeOnly(lambda premise, claim: bool(verifier.calls))
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: verifier
-    )
+    monkeypatch.setattr("halldetect.models.verifiers.load_verifier", lambda *_, **__: verifier)
     report = detector(verifier=verifier).check(source, "The red bridge opened in June.")
     assert report.ok
     failure = "no short passage could be looked for: RuntimeError: out of memory"
@@ -206,20 +209,23 @@ def test_check_can_be_stopped_in_every_phase(phase: str) -> None:
 
 
 def test_seconds_are_split_by_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    def seconds(answers: list[list[tuple[str, Judgement]]]) -> list[float]:
-        items = [Findings(clean_pair(Pair(SOURCE, "x"))) for _ in answers]
+    def seconds(tokens: list[list[int]]) -> list[float]:
+        ledgers = [Ledger() for _ in tokens]
         clock = iter([1.0, 9.0])
 
-        def step(items: list[Findings]) -> list[Findings]:
-            return [item.adding((), new) for item, new in zip(items, answers, strict=True)]
+        def step(values: Sequence[str], asking: Asking) -> Sequence[str]:
+            for own, counts in zip(asking.answers, tokens, strict=True):
+                own += [Answer("x", Judgement(tokens=count)) for count in counts]
+            return values
 
         with monkeypatch.context() as patched:
             patched.setattr("halldetect.pipeline.perf_counter", lambda: next(clock))
-            found = _together("verify", "failed", step, items)
-        return [item.seconds["verify"] for item in found]
+            path = Walk(None, ledgers)
+            assert path._together("verify", step, dict(enumerate("abc"[: len(tokens)])))
+        assert [[one.judgement.tokens for one in item.answers] for item in ledgers] == tokens
+        return [item.seconds["verify"] for item in ledgers]
 
-    answers = [[("x", Judgement(tokens=count))] for count in (30, 10, 0)]
-    assert seconds(answers) == [6.0, 2.0, 0.0]
+    assert seconds([[30], [5, 5], [0]]) == [6.0, 2.0, 0.0]
     assert seconds([[], []]) == [0.0, 0.0]
     short, long = (
         report.cost.seconds
@@ -291,7 +297,7 @@ def test_support_of_second_readings_and_citations_counts_the_claims() -> None:
 
 def test_second_reading_is_judged_under_the_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
+        "halldetect.models.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
     )
     verifier = WholeOnly(lambda premise, claim: False)
     documents = [
@@ -336,11 +342,16 @@ def test_found_passages_become_documents() -> None:
         Claim("Whales live nearby.", Span(20, 39)),
         Claim("Cut off", Span(40, 47), problem="it is cut off"),
     ]
-    pair, documents, not_found = retrieve(clean_pair(Pair(SOURCE, "")), claims, Notes())
-    assert pair.documents == (SOURCE, Notes.passage.text)
-    assert pair.document_names == ("Document 1", "notes, characters 0–27")
-    assert [document.text for document in documents] == [Notes.passage.text]
-    assert not_found == {1}
+    source = read_source(SOURCE)
+    pair = clean_pair(Pair(SOURCE, ""))
+    reading = Reading(pair, (source,), tuple(claims), (), ("de", "en"), 3)
+    found = search(reading, Notes())
+    assert found.pair.documents == (SOURCE, Notes.passage.text)
+    assert found.pair.document_names == ("Document 1", "notes, characters 0–27")
+    assert [document.text for document in found.documents] == [SOURCE, Notes.passage.text]
+    assert found.languages == ("de", "en", "en")
+    assert search(replace(reading, languages=()), Notes()).languages == ()
+    assert [claim.not_found for claim in found.claims] == [None, True, None]
 
 
 def test_only_undecided_claims_are_marked_not_found() -> None:
@@ -348,7 +359,8 @@ def test_only_undecided_claims_are_marked_not_found() -> None:
     unjudged = uncheckable(claim, "no window")
     supported = replace(unjudged, status=Status.SUPPORTED, support=0.9)
     weak = replace(unjudged, status=Status.UNSUPPORTED, support=0.2)
-    marked = mark_not_found((unjudged, supported, weak, unjudged), frozenset({0, 1, 2}))
+    lost = replace(claim, not_found=True)
+    marked = mark_not_found((unjudged, supported, weak, unjudged), (lost, lost, lost, claim))
     assert [(item.status, item.reason, item.support) for item in marked] == [
         (Status.UNSUPPORTED, NOTHING_FOUND, 0.0),
         (Status.SUPPORTED, "no window", 0.9),

@@ -1,4 +1,4 @@
-"""From the judged claims of a pair to its report: score, verdict, cost, provenance."""
+"""From `Explained`, or `Refused`, to the report: score, verdict, cost, provenance."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from halldetect._version import __version__
 from halldetect.config import Configuration
-from halldetect.inputs import ASSERTS_NOTHING
+from halldetect.faults.fault import Explained
+from halldetect.inputs import ABSTAINED, ASSERTS_NOTHING
 from halldetect.knowledge.retrieval import retrieval_notes
-from halldetect.loading import Models
-from halldetect.preparation import Findings
-from halldetect.protocols import Draft
+from halldetect.models.loading import Models
+from halldetect.reading.reader import Refused
 from halldetect.report import (
     CitationScores,
     ClaimReport,
@@ -27,68 +27,79 @@ from halldetect.report import (
     rounded,
 )
 from halldetect.scoring import response_score
-
-_NO_DRAFT = Draft(())
+from halldetect.verification.asking import Ledger
 
 
 def conclude(
-    found: Findings,
+    end: Explained | Refused,
+    ledger: Ledger,
     config: Configuration,
     threshold: float,
     models: Models | None = None,
-    draft: Draft = _NO_DRAFT,
     fed_score: float | None = None,
 ) -> Report:
-    """Return the report of a pair after all steps, or after the one with a problem.
+    """Return the report of a pair at the end of its path.
 
-    Models that were not needed are None. In paper mode, `draft` has the cost of the extractor, and
-    `fed_score` decides.
+    Models that were not needed are None. In paper mode, `fed_score` decides.
     """
-    pair = found.pair
+    read = end if isinstance(end, Refused) else end.scored.reading
+    pair, notes, problem = read.pair, read.pair.notes, None
     claims: tuple[ClaimReport, ...] = ()
     score = None
     configuration = config.to_dict()
-    if found.problem is None:
+    if isinstance(end, Refused):
+        problem = end.reason
+    else:
+        notes += end.notes
         claims = tuple(
             quoting(claim, pair.documents, probabilities=config.paper).labelled(configuration)
-            for claim in found.reports
+            for claim in end.claims
         )
         score = fed_score if config.paper else response_score(claims)
-    strict = config.on_unchecked == "fail" and found.problem in (None, *ASSERTS_NOTHING)
-    left_out = [part for part in found.unchecked if part.asserting and strict]
+    strict = config.on_unchecked == "fail" and problem in (None, *ASSERTS_NOTHING)
+    left_out = [part for part in read.unchecked if part.asserting and strict]
     verdict, reason = decide(score, claims, threshold, left_out)
-    if found.abstained and not left_out:
+    if problem == ABSTAINED and not left_out:
         verdict = Verdict.ABSTAINED
-    notes = (*pair.notes, *found.notes, *(models.notes if models else ()))
-    if models and models.knowledge is not None and found.problem is None:
-        notes += retrieval_notes(models.knowledge, claims)
-    verifier = dict(models.verifier.description) if models else {}
-    if models and not models.extractor:  # the paper's score uses no calibration
-        verifier["calibration"] = asdict(models.calibration)
     return Report(
         verdict=verdict,
-        reason=reason if left_out else found.problem or reason,
+        reason=reason if left_out else problem or reason,
         score=score,
         threshold=threshold,
         claims=claims,
         response=pair.response,
         documents=pair.documents,
         question=pair.question,
-        cost=_cost(found, draft),
-        provenance=Provenance(
-            version=__version__,
-            verifier=verifier,
-            configuration=configuration,
-            notes=tuple(dict.fromkeys(notes)),
-            extractor=dict(models.extractor.description) if models and models.extractor else {},
-        ),
+        cost=_cost(ledger),
+        provenance=_provenance(configuration, models, notes, claims),
         document_names=pair.document_names,
-        unchecked=found.unchecked,
+        unchecked=read.unchecked,
         citations=citation_scores(claims),
         graded=graded_score(claims),
         fed_score=fed_score,
-        languages=found.languages,
+        languages=read.languages,
     )
+
+
+def _provenance(
+    configuration: dict[str, Any],
+    models: Models | None,
+    notes: Sequence[str],
+    claims: Sequence[ClaimReport],
+) -> Provenance:
+    """Return what repeats the check; notes of the same words are kept once."""
+    if models is None:
+        return Provenance(__version__, {}, configuration, tuple(dict.fromkeys(notes)))
+    notes = (*notes, *models.notes)
+    if models.knowledge is not None and claims:
+        notes = (*notes, *retrieval_notes(models.knowledge, claims))
+    verifier = dict(models.verifier.description)
+    extractor: dict[str, Any] = {}
+    if models.extractor is None:
+        verifier["calibration"] = asdict(models.calibration)
+    else:  # the paper's score uses no calibration
+        extractor = dict(models.extractor.description)
+    return Provenance(__version__, verifier, configuration, tuple(dict.fromkeys(notes)), extractor)
 
 
 def quoting(
@@ -112,21 +123,20 @@ def quoting(
     return replace(claim, **passages)
 
 
-def _cost(found: Findings, draft: Draft) -> Cost:
-    answers = found.answers
-    pairs = {  # identical ones are judged once
-        (window.text, statement)
-        for statement, judged in answers
-        for window in judged.windows
-        if judged.tokens  # a copy of the source is not judged
+def _cost(ledger: Ledger) -> Cost:
+    judged = {  # identical pairs are judged once
+        (window.text, answer.statement)
+        for answer in ledger.answers
+        for window in answer.judgement.windows
+        if answer.judgement.tokens  # a copy of the source is not judged
     }
     return Cost(
-        generative_passes=draft.generative_passes,
-        extractor_tokens_in=draft.tokens_in,
-        extractor_tokens_out=draft.tokens_out,
-        pairs_judged=len(pairs),
-        verifier_tokens=sum(item.tokens for _, item in answers),
-        seconds={phase: round(spent, 4) for phase, spent in found.seconds.items()},
+        generative_passes=ledger.draft.generative_passes,
+        extractor_tokens_in=ledger.draft.tokens_in,
+        extractor_tokens_out=ledger.draft.tokens_out,
+        pairs_judged=len(judged),
+        verifier_tokens=sum(answer.judgement.tokens for answer in ledger.answers),
+        seconds={phase: round(spent, 4) for phase, spent in ledger.seconds.items()},
     )
 
 

@@ -22,13 +22,12 @@ from halldetect.faults.disputes import find_missing
 from halldetect.faults.wrong_words import find_words
 from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
-from halldetect.loading import Loader, Models, Notice, read_threshold, require_same_model
-from halldetect.preparation import Findings, clean, keep_claims_from, prepare, refuse
-from halldetect.protocols import Extractor, Observe, Progress, Rule, Verifier
+from halldetect.models.loading import Loader, Models, Notice, read_threshold, require_same_model
+from halldetect.protocols import Event, Extractor, Observe, Progress, Rule, Verifier
 from halldetect.reading.claims import Claim
+from halldetect.reading.reader import Refused, clean
 from halldetect.report import ClaimReport, Report
 from halldetect.scoring import Calibration, uncheckable
-from halldetect.verification.judging import Advance
 from halldetect.verification.presets import CASCADE, LARGE, check_verifier_name
 
 if TYPE_CHECKING:
@@ -226,28 +225,46 @@ class Detector:
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
             kind = type(pairs).__name__
             raise InputError(f"check_many takes pairs of source and response, not {kind}")
-        advance = None if self._loader.progress is None else partial(self._loader.progress, "facts")
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
             indexed = enumerate(block, len(reports))
-            rest = [clean(item, at) for at, item in indexed if not isinstance(item, Conversation)]
-            made = iter(self._finish(self._prepare(rest), observe=observe))
-            for item in block:
-                report = self._merged(item) if isinstance(item, Conversation) else next(made)
-                if isinstance(item, Pair) and (item.words or item.missing):
-                    report = self._examined(item, report, advance)
-                reports.append(report)
+            rest = {at: item for at, item in indexed if not isinstance(item, Conversation)}
+            tell = None if observe is None else partial(_renumbered, observe, [*rest])
+            made = iter(self._reports([*rest.values()], observe=tell))
+            checked = [
+                self._merged(item) if isinstance(item, Conversation) else next(made)
+                for item in block
+            ]
+            reports += self._extended(block, checked)
         return reports
 
-    def _examined(self, pair: Pair, report: Report, advance: Advance | None) -> Report:
-        """Return a report with the wrong words and the missing statements that a pair asks for."""
-        if report.languages:
-            return report.noting(NOT_EXAMINED)
-        judge = self.models.that_judged(report)
-        if pair.words and not self.configuration.paper:
-            (report,) = find_words([report], judge.verifier, judge.calibration, advance)
-        return find_missing(report, judge.verifier, advance) if pair.missing else report
+    def _extended(self, items: Sequence[AnyPair], reports: list[Report]) -> list[Report]:
+        """Return reports with the words and missing statements that their pairs ask for.
+
+        The verifier that judged a response is asked, about all its responses at once.
+        """
+        wanted: dict[int, Models] = {}
+        for at, item in enumerate(items):
+            if isinstance(item, Pair) and (item.words or item.missing):
+                if reports[at].languages:
+                    reports[at] = reports[at].noting(NOT_EXAMINED)
+                else:
+                    wanted[at] = self.models.that_judged(reports[at])
+        progress = self._loader.progress
+        advance = None if progress is None else partial(progress, "facts")
+        for judge in {id(models): models for models in wanted.values()}.values():
+            pairs = [
+                item if isinstance(item, Pair) and wanted.get(at) is judge else None
+                for at, item in enumerate(items)
+            ]
+            words = [item is not None and item.words for item in pairs]
+            if any(words) and not self.configuration.paper:
+                reports = find_words(reports, judge.verifier, judge.calibration, advance, words)
+            missing = [item is not None and item.missing for item in pairs]
+            if any(missing):
+                reports = find_missing(reports, judge.verifier, advance, missing)
+        return reports
 
     def check_conversation(
         self, messages: object, *, documents: Source | None = None, start: int = 0
@@ -265,8 +282,8 @@ class Detector:
 
     def _check_turns(self, turns: Sequence[conversation.Turn]) -> ConversationReport:
         self._refuse_paper("a conversation")
-        prepared = self._prepare([clean(turn.pair, at) for at, turn in enumerate(turns)])
-        reports = self._finish([*map(conversation.prepare_turn, turns, prepared)])
+        pairs = [turn.pair for turn in turns]
+        reports = self._reports(pairs, amend=lambda at, read: conversation.amend(turns[at], read))
         unread = turns[-1].before.unread if turns else ()
         return ConversationReport(tuple(map(conversation.settle, turns, reports)), tuple(unread))
 
@@ -278,23 +295,25 @@ class Detector:
             found = self._check_turns(conversation.read_turns(messages, item.source, *place))
             return found.turns[0].report if last else found.merged()
         except (ValueError, RecursionError, InputError) as error:
-            problem = f"not a conversation: {error}"
-            return self._finish([replace(clean(item, 0), problem=problem)])[0]
+            pair = clean(item)
+            pair = pair.pair if isinstance(pair, Refused) else pair
+            return self._reports([Refused(pair, f"not a conversation: {error}")])[0]
 
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
         """Judge the statements about each source, without a response; each is one claim."""
-        models, todo = self.models, []
-        for at, (source, statements) in enumerate(items):
-            said = [clean_pair(Pair("", text)).response for text in statements]
-            pair = clean_pair(Pair(source, "\n".join(said)))
-            claims = tuple(Claim(text, None, "judged without a response") for text in said)
-            item = refuse(Findings(pair, at, claims=claims), self.configuration)
-            todo.append(prepare(item, models.languages, models.knowledge))
-        reports = pipeline.finish(todo, self.configuration, models)
+        pairs, statements = [], []
+        for source, texts in items:
+            said = [clean_pair(Pair("", text)).response for text in texts]
+            pairs.append(Pair(source, "\n".join(said)))
+            clean_pair(pairs[-1])  # raises the error
+            claims = (Claim(text, None, "judged without a response") for text in said)
+            statements.append(tuple(claims))
+        reports = pipeline.check(
+            pairs, self.configuration, lambda: self.models, statements=statements
+        )
         return [
-            list(report.claims)
-            or [uncheckable(claim, report.reason or "") for claim in item.claims]
-            for item, report in zip(todo, reports, strict=True)
+            list(report.claims) or [uncheckable(claim, report.reason or "") for claim in claims]
+            for claims, report in zip(statements, reports, strict=True)
         ]
 
     def repair(
@@ -347,32 +366,32 @@ class Detector:
                 f"{what} needs every sentence judged, which the paper's method does not do"
             )
 
-    def _prepare(self, items: Sequence[Findings]) -> list[Findings]:
-        """Refuse or read pairs; load the models if any pair is left."""
-        if any(item.pair.judge_from for item in items):
-            self._refuse_paper("a part of a response")
-        refused = [refuse(item, self.configuration) for item in items]
-        if self.configuration.paper or all(item.problem is not None for item in refused):
-            return refused
-        models = self.models
-        read = [prepare(item, models.languages, models.knowledge) for item in refused]
-        return [keep_claims_from(item, item.pair.judge_from) for item in read]
-
-    def _finish(
-        self, prepared: Sequence[Findings], *, observe: Observe | None = None
+    def _reports(
+        self,
+        items: Sequence[AnyPair | Refused],
+        *,
+        amend: pipeline.Amend | None = None,
+        observe: Observe | None = None,
     ) -> list[Report]:
-        """Return the reports of pairs that `_prepare` has returned."""
-        config = self.configuration
-        # The verifier defines the number of an operating point.
-        named = isinstance(config.threshold, str)
-        models = self.models if named or any(item.problem is None for item in prepared) else None
-        if config.paper:
-            from halldetect.paper.method import check
+        """Return the reports of pairs; load the models if any pair needs them."""
+        if any(isinstance(item, Pair) and item.judge_from for item in items):
+            self._refuse_paper("a part of a response")
+        config, progress = self.configuration, self._loader.progress
+        if not config.paper:
+            return pipeline.check(
+                items, config, lambda: self.models, amend=amend, progress=progress, observe=observe
+            )
+        from halldetect.paper.method import check
 
-            return [
-                check(item, config, models, self._loader.progress, observe) for item in prepared
-            ]
-        return pipeline.finish(prepared, config, models, self._loader.progress, observe)
+        pairs = [pipeline.begin(item, config) for item in items]
+        refused = all(isinstance(pair, Refused) for pair in pairs)
+        models = None if refused else self.models
+        return [check(pair, config, models, progress, observe, at) for at, pair in enumerate(pairs)]
+
+
+def _renumbered(observe: Observe, numbers: Sequence[int], event: Event) -> None:
+    """Pass on an event with the number of its pair in the call."""
+    observe(replace(event, pair=numbers[event.pair]))
 
 
 @cache

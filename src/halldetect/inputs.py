@@ -1,4 +1,4 @@
-"""The input of a check: a response and its source documents, cleaned and read."""
+"""The input of a check: a response and its source documents, cleaned."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from halldetect.errors import InputError
-from halldetect.reading.document import Document
-from halldetect.reading.languages import ENGLISH
-from halldetect.reading.response import read_response
-from halldetect.reading.sources import read_source
 
 # UTF-8 cannot encode lone surrogates, and a NUL ends a string in native libraries. Each becomes
 # one U+FFFD, so that offsets in the given and in the stored text agree.
@@ -21,6 +17,11 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 NOTHING_ASSERTED = "the response asserts nothing that can be checked"
 ABSTAINED = "the response says that it gives no answer"
 ASSERTS_NOTHING = (NOTHING_ASSERTED, ABSTAINED)
+# The beginnings of the reasons of reports whose check failed.
+NOT_SEARCHED = "the knowledge could not be searched"
+VERIFIER_FAILED = "the verifier failed"
+NOT_EXTRACTED = "the claims could not be extracted"
+CHECK_FAILED = (NOT_SEARCHED, VERIFIER_FAILED, NOT_EXTRACTED)
 
 # A document is its text, or {"id": its name, "text": its text}.
 SourceDocument = str | Mapping[str, str]
@@ -66,14 +67,22 @@ AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class CleanPair:
-    """A pair with storable texts; `document_names` is empty if no document has a name."""
+    """A pair with storable texts; later, retrieved passages are further documents.
+
+    `notes` are for the report. `document_names` is empty if no document has a name. `tool_calls`
+    has texts whose identifiers are not invented, although they are no evidence.
+    """
 
     documents: tuple[str, ...]
     response: str
     question: str | None
-    notes: tuple[str, ...] = ()  # for the report
+    notes: tuple[str, ...] = ()
     document_names: tuple[str, ...] = ()
-    judge_from: int = 0
+    tool_calls: tuple[str, ...] = ()
+
+    def noting(self, *notes: str) -> CleanPair:
+        """Return the pair with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
 
 
 def clean_pair(pair: Pair) -> CleanPair:
@@ -94,10 +103,9 @@ def clean_pair(pair: Pair) -> CleanPair:
         response=clean(pair.response, "response"),
         question=None if pair.question is None else clean(pair.question, "question"),
         document_names=tuple(clean(name, "the id of a source document") for name in names),
-        judge_from=pair.judge_from,
     )
     note = f"{replaced} NUL or lone surrogate characters were replaced by U+FFFD"
-    return replace(cleaned, notes=(note,)) if replaced else cleaned
+    return cleaned.noting(note) if replaced else cleaned
 
 
 def split_names(source: object) -> tuple[list[object], list[object]]:
@@ -123,12 +131,6 @@ def split_names(source: object) -> tuple[list[object], list[object]]:
         texts.append(document)
         names.append(name)
     return texts, names if named else []
-
-
-def read_texts(pair: CleanPair, language: str = ENGLISH) -> tuple[tuple[Document, ...], Document]:
-    """Return the source, read by sentence, and the response, read in its language by unit."""
-    documents = tuple(map(read_source, pair.documents))
-    return documents, read_response(pair.response, pair.question, pair.document_names, language)
 
 
 def has_text(text: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Probabilities, WrongWords
@@ -17,13 +17,28 @@ from halldetect.report import ClaimReport, Probabilities, WrongWords
 Progress = Callable[[str, int, int], None]
 
 
-class Verifier(Protocol):
+class Traits(Protocol):
+    """What a verifier may declare; a class that derives from this one has the defaults.
+
+    Attributes:
+        pairs_at_once: The number of pairs it wants per call; 0 for about a second of work.
+        reads_whole_sources: True if it reads a premise once for all hypotheses of a call. It is
+            then asked about whole sources first, and about short windows only for the evidence.
+    """
+
+    pairs_at_once: int = 0
+    reads_whole_sources: bool = False
+
+    def unknown_words(self, text: str) -> list[str]:
+        """Return the words of a text that the model cannot read: no claim with one is judged."""
+        return []
+
+
+@runtime_checkable
+class Verifier(Traits, Protocol):
     """Judges a claim (hypothesis) against a window of the source (premise).
 
     `judge` must give a pair the same probabilities in any call.
-    A verifier may also have `pairs_at_once`, the number of pairs it wants per call, and
-    `reads_whole_sources`: True if it reads a premise once for all hypotheses of a call. It is
-    then asked about whole sources first, and about short windows only for the evidence.
     """
 
     @property
@@ -51,6 +66,36 @@ class Verifier(Protocol):
         No pair has more than `max_tokens` tokens. Raises ModelError on failure.
         """
         ...
+
+
+class _WithDefaults(Traits):
+    """A verifier of a caller, with the defaults of the traits that it does not declare."""
+
+    def __init__(self, plain: Any) -> None:
+        self._plain = plain
+        for name in ("pairs_at_once", "reads_whole_sources", "unknown_words"):
+            if hasattr(plain, name):
+                setattr(self, name, getattr(plain, name))
+
+    @property
+    def description(self) -> dict[str, Any]:
+        described: dict[str, Any] = self._plain.description
+        return described
+
+    @property
+    def max_tokens(self) -> int:
+        return int(self._plain.max_tokens)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return list(self._plain.count_tokens(texts))
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        return list(self._plain.judge(pairs))
+
+
+def with_defaults(verifier: Any) -> Verifier:
+    """Return a verifier with all traits; other code may then read them without looking."""
+    return verifier if isinstance(verifier, Verifier) else _WithDefaults(verifier)
 
 
 # Returns the wrong words of a claim, given the texts of the documents. A claim with such words

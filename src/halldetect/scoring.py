@@ -16,7 +16,10 @@ from typing import Any
 
 from halldetect.errors import ConfigurationError, ModelError
 from halldetect.reading.claims import Claim
+from halldetect.reading.reader import Reading
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status, rounded
+from halldetect.verification.asking import Answer
+from halldetect.verification.judged import Judged
 from halldetect.verification.judging import Judgement
 from halldetect.verification.windows import Window
 
@@ -139,6 +142,51 @@ def threshold_value(threshold: float | str, verifier: Mapping[str, Any]) -> floa
             "threshold as a number"
         )
     return float(point)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The claims of a response with their support, state and passage.
+
+    `calibration` is the one for a response of this length.
+    """
+
+    judged: Judged
+    claims: tuple[ClaimReport, ...]
+    calibration: Calibration
+
+    @property
+    def reading(self) -> Reading:
+        """Return what was read."""
+        return self.judged.reading
+
+    def statement(self, at: int) -> str:
+        """Return a claim in the form that was judged."""
+        return self.claims[at].read_as or self.claims[at].text
+
+    def is_supported_by(self, at: int, document: int) -> bool:
+        """Return True if a passage that supports a claim is in this document."""
+        report = self.claims[at]
+        supported = report.status is Status.SUPPORTED
+        return supported and any(passage.document == document for passage in report.passages)
+
+
+def score(judged: Judged, calibration: Calibration) -> Scored:
+    """Return the scores of all claims; the better of two answers counts."""
+    fitted = calibration.for_response(judged.reading.length)
+    pairs = zip(judged.reading.claims, judged.answers, strict=True)
+    return Scored(judged, tuple(_best(claim, own, fitted) for claim, own in pairs), fitted)
+
+
+def _best(claim: Claim, answers: Sequence[Answer], calibration: Calibration) -> ClaimReport:
+    best = uncheckable(claim, claim.problem or "")
+    for answer in answers:
+        report = score_claim(claim, answer.judgement, calibration)
+        if best.status is Status.UNCHECKABLE:
+            best = report
+        elif (report.support or 0.0) > (best.support or 0.0):
+            best = replace(report, read_as=answer.statement)
+    return best
 
 
 def score_claim(claim: Claim, judged: Judgement, calibration: Calibration) -> ClaimReport:

@@ -37,7 +37,7 @@ from tests.support.running import PATIENCE, eventually
 DRIVER = """
 import json, os, random, signal, sys, time
 from pathlib import Path
-from halldetect.verification import verifiers
+from halldetect.models import verifiers
 from halldetect.cli import main
 from tests.support.fakes import OverlapVerifier
 

@@ -24,7 +24,7 @@ from halldetect.batch.workers import check_in_workers, worker_count
 from halldetect.errors import CheckError, InputError, ModelError
 from halldetect.large.load import load_large
 from halldetect.large.verifier import LargeVerifier
-from halldetect.verification.verifiers import load_verifier
+from halldetect.models.verifiers import load_verifier
 from tests.support.batch_files import Stopped, results, stop_after, untimed, write_jsonl
 from tests.support.running import eventually
 from tests.support.tiny_models import write_transformers
@@ -53,7 +53,7 @@ def verifier(tmp_path_factory: pytest.TempPathFactory) -> LargeVerifier:
 
 @pytest.fixture
 def on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("batch.workers", "loading"):
+    for module in ("batch.workers", "models.loading"):
         monkeypatch.setattr(f"halldetect.{module}.on_gpu", lambda verifier: True)
 
 

@@ -24,7 +24,7 @@ RULES = '[[answers]]\nfiles = "answers/**/*.md"\nsources = ["manual/{name}.txt",
 PROGRAM = """#!{python}
 import sys
 sys.path[:0] = {path}
-import halldetect.verification.verifiers as verifiers
+import halldetect.models.verifiers as verifiers
 from halldetect.cli import main
 from tests.support.fakes import OverlapVerifier
 verifiers.load_verifier = lambda spec, **_: OverlapVerifier()

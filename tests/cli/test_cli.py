@@ -19,8 +19,9 @@ import jsonschema
 import pytest
 
 import halldetect
-from halldetect import Report, Verdict, demo, render
+from halldetect import Report, Verdict, render
 from halldetect.cli import main
+from halldetect.report import demo
 from tests.support.fakes import OverlapVerifier, use_overlap_verifier
 from tests.support.paths import ROOT
 
@@ -234,7 +235,7 @@ def test_an_interrupt_is_one_line_and_status_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: Interrupted()
+        "halldetect.models.verifiers.load_verifier", lambda spec, **_: Interrupted()
     )
     assert main(["check", SOURCE, GOOD]) == 130
     captured = capsys.readouterr()
@@ -331,7 +332,7 @@ def test_output_is_utf8_whatever_the_locale() -> None:
 
 BUSY = """
 import sys, time
-from halldetect.verification import verifiers
+from halldetect.models import verifiers
 from halldetect.cli import main
 from tests.support.fakes import OverlapVerifier
 

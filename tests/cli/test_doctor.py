@@ -17,7 +17,7 @@ from halldetect.report import Probabilities
 from halldetect.verification.presets import LARGE_BASE
 from tests.support.fakes import OverlapVerifier
 
-LOAD = "halldetect.verification.verifiers.load_verifier"
+LOAD = "halldetect.models.verifiers.load_verifier"
 # No test here changes the weights: 90 MB are read once, not in every test.
 read_once = cache(integrity.file_digests)
 
@@ -133,7 +133,7 @@ def test_altered_weights(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(integrity.SHIPPED_DIGESTS, "base", "0" * 64)
-    monkeypatch.setattr("halldetect.verification.verifiers._loaded", {})
+    monkeypatch.setattr("halldetect.models.verifiers._loaded", {})
     result = found(capsys, status=1)
     assert "are not those of this version" in result["problem"]
     assert "are not those of this version" in result["models"]["base"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from halldetect.preparation import Findings
+
 from halldetect.faults.disputes import find_disputes
 from halldetect.inputs import CleanPair
-from halldetect.loading import Models
-from halldetect.preparation import Findings
+from halldetect.models.loading import Models
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
 from halldetect.reading.sources import read_source

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector, Report
-from halldetect.faults.verbatim import VerbatimSource, identifiers, invented
+from halldetect.faults.identifiers import identifiers, invented
+from halldetect.faults.quotations import VerbatimSource
 from halldetect.faults.wrong_words import new_words
+from halldetect.protocols import Traits
 from halldetect.reading.overlap import content_keys
 from halldetect.render.html import html
 from halldetect.render.markdown import markdown
@@ -24,7 +26,7 @@ from halldetect.scoring import Calibration
 from tests.support.paths import ROOT
 
 
-class Scripted:
+class Scripted(Traits):
     """A verifier whose P(E) is a function of the hypothesis."""
 
     max_tokens = 512
@@ -66,7 +68,6 @@ def test_a_sure_verifier_decides_about_prose_but_not_about_records() -> None:
     ("claim", "verdict"),
     [
         ("One guest waited 20 minutes for a table.", "hallucinated"),  # not 40 minutes / 2
-        ("Both guests together gave 7 stars.", "faithful"),  # 5 + 2
         ("One guest gave 5 out of 10 stars.", "faithful"),
         ("Masks are worn because of COVID-19.", "faithful"),
         ("The grill is open seven days a week.", "faithful"),
@@ -104,24 +105,29 @@ def test_a_number_of_many_cells_is_known_in_any_spelling() -> None:
     assert check(table, "Arle has 12,800 boardings.").ok
 
 
-def test_a_derived_number_rescues_a_claim_and_shows_the_step() -> None:
-    verifier = Scripted(lambda text: 0.9 if "30 % of 85,000" in text else 0.1)
-    source = "Turnover was 85,000 euros. Wages took 30 % of it."
-    report = Detector(verifier=verifier).check(source, "Wages cost 25,500 euros.")
-    (claim,) = report.claims
-    assert claim.status == "supported"
-    assert claim.derived == ("25,500 euros = 30 % of 85,000 euros",)
-    assert claim.text == "Wages cost 25,500 euros."
-    for shown in (terminal(report, color=False), markdown(report), html(report)):
-        assert "30 % of 85,000 euros" in shown
-    assert Report.from_json(report.to_json()) == report
+SEATS = "The upper deck has 320 seats and the lower deck has 180 seats."
 
 
-def test_a_claim_that_fails_for_another_reason_stays_wrong() -> None:
-    source = "Turnover was 85,000 euros. Wages took 30 % of it."
-    report = check(source, "Fines cost 25,500 euros.", 0.1)
-    assert report.claims[0].failing
-    assert report.claims[0].derived == ()
+@pytest.mark.parametrize(
+    ("claim", "source", "ok"),
+    [
+        ("Together the decks have 500 seats.", SEATS, True),
+        ("Together the decks have 570 seats.", SEATS, False),
+        ("The ferry has 500 seats.", SEATS, False),  # it does not speak of a computation
+        ("Together they have 500 seats.", SEATS.replace("180 seats", "180 beds"), False),
+        ("The Aria costs 329 euros.", "The Bora costs 389 euros, 60 euros more than it.", True),
+        ("The fee will go up by 15 euros.", "The fee rises from 60 to 75 euros.", True),
+        ("She led it for 12 years.", "She came in 2011 and left in 2023.", True),
+        ("The fee per day: 0.00", "It costs 5 euros on 7 days, or 3 euros on 9 days.", False),
+        ("It costs 0 euros more.", "It costs 5 euros, or 5 euros at night.", False),
+        ("The second phase took 12 years, longer than ever.", "It ran from 2011 to 2023.", True),
+    ],
+)
+def test_a_claim_that_computes_from_like_numbers_is_spared(
+    claim: str, source: str, ok: bool
+) -> None:
+    assert check(source, claim).ok is ok
+    assert not check(source, claim, 0.1).ok  # it is no evidence
 
 
 @pytest.mark.parametrize(
@@ -163,12 +169,14 @@ def test_states_of_quotations(claim: str, state: str) -> None:
     assert [item.state for item in source.quotations(claim)] == [state]
 
 
-def test_a_wrong_speaker_is_wrong_whatever_the_verifier_says() -> None:
+def test_a_quotation_is_shown_and_changes_no_verdict() -> None:
     source = "Holm: We will close the mill in May.\nDahl: I am against it."
-    report = check(source, "Dahl said: “We will close the mill in May.” He is sorry.", 0.99)
-    assert [claim.status for claim in report.claims] == ["unsupported", "supported"]
-    assert report.claims[0].wrong[0].kind == "quotation"
-    assert "Quotation of another speaker" in terminal(report, color=False)
+    claim = "Dahl said: “We will close the mill in May.” He is sorry."
+    supported, failing = check(source, claim, 0.9), check(source, claim, 0.1)
+    assert supported.ok
+    assert supported.claims[0].wrong == ()
+    assert "Quotation of another speaker" in terminal(supported, color=False)
+    assert failing.claims[0].wrong[0].kind == "quotation"
 
 
 def test_titles_and_questions_are_not_quotations() -> None:
@@ -271,7 +279,7 @@ def test_any_texts_are_compared(source: str, response: str) -> None:
 def test_without_facts_nothing_changes() -> None:
     report = check("The mill closed.", "It was the mill that closed.", 0.9)
     data = report.to_dict()["claims"][0]
-    assert not {"wrong", "derived", "quotations"} & data.keys()
+    assert not {"wrong", "quotations"} & data.keys()
 
 
 OLD = {"id": "Notice, 3 May 2021", "text": "A day ticket costs 35 euros. It is green."}
@@ -309,7 +317,7 @@ def test_the_command_line_fails_on_disputed_claims(
 ) -> None:
     from halldetect.cli import main
 
-    load = "halldetect.verification.verifiers.load_verifier"
+    load = "halldetect.models.verifiers.load_verifier"
     monkeypatch.setattr(load, lambda *_, **__: Numbers(lambda _: 0.0))
     paths = [tmp_path / "2021.txt", tmp_path / "2023.txt"]
     for path, document in zip(paths, (OLD, NEW), strict=True):

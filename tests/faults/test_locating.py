@@ -27,7 +27,7 @@ class Whole(OverlapVerifier):
 @pytest.fixture
 def locator(monkeypatch: pytest.MonkeyPatch) -> OverlapVerifier:
     found = OverlapVerifier()
-    monkeypatch.setattr("halldetect.verification.verifiers.load_verifier", lambda *_, **__: found)
+    monkeypatch.setattr("halldetect.models.verifiers.load_verifier", lambda *_, **__: found)
     return found
 
 
@@ -50,7 +50,7 @@ def test_clear_passage_needs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
             return [Probabilities(value, 1.0 - value, 0.0) for value in [self.answer] * len(pairs)]
 
     found = Clear()
-    monkeypatch.setattr("halldetect.verification.verifiers.load_verifier", lambda *_, **__: found)
+    monkeypatch.setattr("halldetect.models.verifiers.load_verifier", lambda *_, **__: found)
     for found.answer, asked in ((0.8, 1), (0.79, 2)):
         found.calls.clear()
         (claim,) = Detector(Whole()).check(SOURCE, RIGHT).claims

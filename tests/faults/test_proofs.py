@@ -10,14 +10,16 @@ import pytest
 from halldetect import Detector
 from halldetect.faults import proofs
 from halldetect.inputs import CleanPair
-from halldetect.loading import Models
-from halldetect.preparation import Findings
+from halldetect.models.loading import Models
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
+from halldetect.reading.reader import Reading
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status
-from halldetect.scoring import Calibration
+from halldetect.scoring import Calibration, Scored
+from halldetect.verification.asking import Answer, Asking
+from halldetect.verification.judged import Judged
 from halldetect.verification.judging import Judgement
 from halldetect.verification.windows import Window
 from tests.support.fakes import OverlapVerifier
@@ -50,33 +52,36 @@ class NeedsAll(OverlapVerifier):
         return YES if all(phrase in premise for phrase in self.phrases) else UNSURE
 
 
-def findings(
-    *statements: str, status: Status = Status.SUPPORTED, answer: Probabilities = YES
-) -> Findings:
+def scored(
+    *statements: str,
+    status: Status = Status.SUPPORTED,
+    answer: Probabilities = YES,
+    source: str = SOURCE,
+    answers: Sequence[Answer] = (),
+) -> Scored:
     """Return claims that the whole source settles."""
-    whole = Evidence(SOURCE, 0, Span(0, len(SOURCE)), (), answer)
-    return Findings(
-        CleanPair((SOURCE,), " ".join(statements), None),
-        documents=(read_source(SOURCE),),
-        claims=tuple(Claim(text, None) for text in statements),
-        reports=tuple(
-            ClaimReport(text, None, None, status, None, 0.9, proof=whole) for text in statements
-        ),
-    )
+    whole = Evidence(source, 0, Span(0, len(source)), (), answer)
+    claims = tuple(Claim(text, None) for text in statements)
+    pair = CleanPair((source,), " ".join(statements), None)
+    reading = Reading(pair, (read_source(source),), claims, (), (), len(claims))
+    reports = (ClaimReport(text, None, None, status, None, 0.9, proof=whole) for text in statements)
+    judged = Judged(reading, (tuple(answers), *[()] * (len(claims) - 1)))
+    return Scored(judged, tuple(reports), Calibration())
 
 
 def find_proofs(
-    items: Sequence[Findings],
+    items: Sequence[Scored],
     verifier: Verifier,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Findings]:
-    return proofs.find_proofs(items, Models(verifier, Calibration(), 0.5), progress)
+) -> tuple[list[tuple[ClaimReport, ...]], Asking]:
+    asking = Asking(len(items), progress)
+    return proofs.find_proofs(items, asking, Models(verifier, Calibration(), 0.5)), asking
 
 
-def passages(verifier: OverlapVerifier, *items: Findings) -> list[list[str | None]]:
+def passages(verifier: OverlapVerifier, *items: Scored) -> list[list[str | None]]:
     return [
-        [None if claim.proof is None else claim.proof.text for claim in found.reports]
-        for found in find_proofs(items, verifier)
+        [None if claim.proof is None else claim.proof.text for claim in claims]
+        for claims in find_proofs(items, verifier)[0]
     ]
 
 
@@ -98,14 +103,14 @@ WON = "Anna Brandt won the regatta."
 )
 def test_shortest_settling_passage_is_shown(phrases: list[str], proof: str, judged: int) -> None:
     verifier = NeedsAll(*phrases)
-    assert passages(verifier, findings("The nurse Anna Brandt won the regatta.")) == [[proof]]
+    assert passages(verifier, scored("The nurse Anna Brandt won the regatta.")) == [[proof]]
     pairs = [pair for call in verifier.calls for pair in call]
     assert len(pairs) == len(set(pairs)) == judged
 
 
 def test_best_sentence_is_tried_with_each_neighbour() -> None:
     verifier = NeedsAll("nurse", "lamp")
-    assert passages(verifier, findings("The prize, a lamp, went to Anna.")) == [
+    assert passages(verifier, scored("The prize, a lamp, went to Anna.")) == [
         ["She is a nurse. The prize was a lamp."]
     ]
 
@@ -114,17 +119,16 @@ def test_only_own_answers_of_the_same_document_are_known() -> None:
     claim = "The nurse Anna Brandt won the regatta."
     won = Window(WON, 0, Span(35, 63), page=False)
     for statement, window in ((SOURCE, won), (claim, replace(won, document=1))):
-        found = replace(findings(claim), answers=((statement, Judgement((window,), (UNSURE,))),))
-        assert passages(NeedsAll("regatta"), found) == [[WON]]
+        other = Answer(statement, Judgement((window,), (UNSURE,)))
+        assert passages(NeedsAll("regatta"), scored(claim, answers=[other])) == [[WON]]
     verifier = NeedsAll("regatta")
-    known = replace(findings(claim), answers=((claim, Judgement((won,), (UNSURE,))),))
-    passages(verifier, known)
+    passages(verifier, scored(claim, answers=[Answer(claim, Judgement((won,), (UNSURE,)))]))
     assert (WON, claim) not in [pair for call in verifier.calls for pair in call]
 
 
 def test_sentence_without_a_shared_word_is_not_tried_alone() -> None:
     verifier = NeedsAll("harbour", "Fireworks")
-    passages(verifier, findings("Anna Brandt won."))
+    passages(verifier, scored("Anna Brandt won."))
     alone = [premise for call in verifier.calls for premise, _ in call if premise.count(".") == 1]
     assert alone == [WON]
 
@@ -136,16 +140,9 @@ def test_two_best_sentences_are_tried_together_if_they_are_near(
     filler = " ".join(f"Cloud number {at} drifted by." for at in range(between))
     passage = f"Anna Brandt won the regatta. {filler} She is a nurse.".replace("  ", " ")
     source = f"{'Dogs sat there. ' * 4}{passage}{' Cats slept there.' * 12}"
-    whole = Evidence(source, 0, Span(0, len(source)), (), YES)
     claim = "The nurse Anna Brandt won the regatta."
-    found = Findings(
-        CleanPair((source,), claim, None),
-        documents=(read_source(source),),
-        claims=(Claim(claim, None),),
-        reports=(ClaimReport(claim, None, None, Status.SUPPORTED, None, 0.9, proof=whole),),
-    )
     verifier = NeedsAll("\0")
-    find_proofs([found], verifier)
+    find_proofs([scored(claim, source=source)], verifier)
     asked = [premise for call in verifier.calls for premise, _ in call]
     assert (passage in asked) is together
 
@@ -155,7 +152,7 @@ def test_half_sure_passage_settles() -> None:
         def _answer(self, premise: str) -> Probabilities:
             return Probabilities(0.5, 0.5, 0.0)
 
-    assert passages(Half(), findings("The nurse Anna Brandt won.")) == [[WON]]
+    assert passages(Half(), scored("The nurse Anna Brandt won.")) == [[WON]]
 
 
 def test_answers_that_fit_no_passage_are_refused() -> None:
@@ -164,18 +161,18 @@ def test_answers_that_fit_no_passage_are_refused() -> None:
             return [*super().judge(pairs), YES]
 
     with pytest.raises(ValueError, match="longer"):
-        find_proofs([findings("She won the regatta.")], Talkative("regatta"))
+        find_proofs([scored("She won the regatta.")], Talkative("regatta"))
 
 
 def test_search_ends_with_the_first_passage_that_settles() -> None:
     verifier = NeedsAll("regatta")
-    passages(verifier, findings("She won the regatta."))
+    passages(verifier, scored("She won the regatta."))
     assert verifier.calls == [[(WON, "She won the regatta.")]]
 
 
 def test_contradicting_passage_is_shown() -> None:
     verifier = NeedsAll("never", denial="won the regatta")
-    found = findings("Anna Brandt lost the regatta.", status=Status.CONTRADICTED, answer=NO)
+    found = scored("Anna Brandt lost the regatta.", status=Status.CONTRADICTED, answer=NO)
     assert passages(verifier, found) == [[WON]]
 
 
@@ -185,7 +182,7 @@ def test_contradicting_passage_is_shown() -> None:
 )
 def test_unsettled_claim_keeps_its_passage(status: Status, answer: Probabilities) -> None:
     verifier = NeedsAll("regatta")
-    assert passages(verifier, findings(WON, status=status, answer=answer)) == [[SOURCE]]
+    assert passages(verifier, scored(WON, status=status, answer=answer)) == [[SOURCE]]
     assert verifier.calls == []
 
 
@@ -197,46 +194,46 @@ class ByClaim(OverlapVerifier):
 
 
 def test_each_claim_gets_its_own_passage() -> None:
-    first = findings("They had a lamp.", "It was a speech.", "She is a nurse.")
-    second = findings("It was a speech.", "They had a lamp.")
+    first = scored("They had a lamp.", "It was a speech.", "She is a nurse.")
+    second = scored("It was a speech.", "They had a lamp.")
     lamp, speech, nurse = "The prize was a lamp.", "The mayor gave a speech.", "She is a nurse."
     assert passages(ByClaim(), first, second) == [[lamp, speech, nurse], [speech, lamp]]
-    found = find_proofs([first, second], ByClaim())
-    assert [[statement for statement, _ in item.answers] for item in found] == [
+    shown, asking = find_proofs([first, second], ByClaim())
+    assert [[answer.statement for answer in own] for own in asking.answers] == [
         ["They had a lamp.", "It was a speech.", "She is a nurse."],
         ["It was a speech.", "They had a lamp."],
     ]
-    for item in found:
-        for claim, (_, judged) in zip(item.reports, item.answers, strict=True):
+    for claims, answers in zip(shown, asking.answers, strict=True):
+        for claim, answer in zip(claims, answers, strict=True):
             assert claim.proof is not None
-            assert judged.windows[-1].span == claim.proof.span
-            assert not any(window.page for window in judged.windows)
+            assert answer.judgement.windows[-1].span == claim.proof.span
+            assert not any(window.page for window in answer.judgement.windows)
             assert claim.proof.span.cut(SOURCE) == claim.proof.text
 
 
 @pytest.mark.parametrize("unsettled", range(3))
 def test_neighbour_of_an_unsettled_claim_keeps_its_proof(unsettled: int) -> None:
-    item = findings("They had a lamp.", "It was a speech.", "She is a nurse.")
+    item = scored("They had a lamp.", "It was a speech.", "She is a nurse.")
     expected = ["The prize was a lamp.", "The mayor gave a speech.", "She is a nurse."]
-    reports = list(item.reports)
-    reports[unsettled] = replace(reports[unsettled], status=Status.UNSUPPORTED)
+    claims = list(item.claims)
+    claims[unsettled] = replace(claims[unsettled], status=Status.UNSUPPORTED)
     expected[unsettled] = SOURCE
-    assert passages(ByClaim(), replace(item, reports=tuple(reports))) == [expected]
+    assert passages(ByClaim(), replace(item, claims=tuple(claims))) == [expected]
 
 
 def test_statement_with_resolved_references_is_asked_about() -> None:
-    found = findings("She won the regatta.")
+    found = scored("She won the regatta.")
     read_as = "The nurse won the regatta."
-    report = replace(found.reports[0], read_as=read_as)
+    claim = replace(found.claims[0], read_as=read_as)
     verifier = NeedsAll("regatta")
-    passages(verifier, replace(found, reports=(report,)))
+    passages(verifier, replace(found, claims=(claim,)))
     assert {claim for call in verifier.calls for _, claim in call} == {read_as}
 
 
 def test_progress_never_falls_and_batches_are_small() -> None:
     seen: list[tuple[int, int]] = []
     verifier = NeedsAll("harbour", "Fireworks")
-    items = [findings(*(f"Guest {at} of {n} won." for at in range(10))) for n in range(3)]
+    items = [scored(*(f"Guest {at} of {n} won." for at in range(10))) for n in range(3)]
     find_proofs(items, verifier, lambda done, of: seen.append((done, of)))
     assert max(map(len, verifier.calls)) <= 16
     shares = [done / of for done, of in seen]
@@ -245,9 +242,7 @@ def test_progress_never_falls_and_batches_are_small() -> None:
 
 
 def finding_its_own_passages(monkeypatch: pytest.MonkeyPatch, verifier: Verifier) -> None:
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: verifier
-    )
+    monkeypatch.setattr("halldetect.models.verifiers.load_verifier", lambda *_, **__: verifier)
 
 
 def test_report_shows_the_proof_and_counts_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:

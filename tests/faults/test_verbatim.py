@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from halldetect import Detector, Probabilities
-from halldetect.faults.verbatim import VerbatimSource
+from halldetect.faults.quotations import VerbatimSource
 from tests.support.fakes import OverlapVerifier
 
 HOLM = "Holm: We will close the old mill in May, because nobody wants its flour any more."

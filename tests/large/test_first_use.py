@@ -11,7 +11,7 @@ from halldetect import Detector
 from halldetect.errors import ConfigurationError, ModelError
 from halldetect.machine import catalogue, store
 from halldetect.machine.integrity import WEIGHTS, digest_of
-from halldetect.verification import verifiers
+from halldetect.models import verifiers
 from halldetect.verification.presets import LARGE_BASE
 from tests.support.tiny_qwen import write_tiny
 

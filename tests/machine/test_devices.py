@@ -17,7 +17,8 @@ from halldetect.errors import MissingExtra
 from halldetect.large.load import chosen_runtime
 from halldetect.machine import devices
 from halldetect.machine.devices import torch_device
-from halldetect.verification import presets, verifiers
+from halldetect.models import verifiers
+from halldetect.verification import presets
 from halldetect.verification.verifiers.onnx import session_options
 from tests.support.fakes import OverlapVerifier
 

@@ -12,12 +12,11 @@ from halldetect import Detector, Status, Verdict
 from halldetect.config import Configuration
 from halldetect.errors import ExtractionError
 from halldetect.inputs import CleanPair
-from halldetect.loading import Models
+from halldetect.models.loading import Models
 from halldetect.paper.contrast import report_claim
 from halldetect.paper.fed import fed
 from halldetect.paper.method import check
 from halldetect.paper.windows import source_windows
-from halldetect.preparation import Findings
 from halldetect.protocols import ClaimsExtracted, Draft, Event
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
@@ -174,7 +173,7 @@ def test_failures_are_reasons() -> None:
 
 @pytest.mark.parametrize("line", ["Bob left Rome", ""])
 def test_remarks_on_the_pair_and_the_models_reach_the_report(line: str) -> None:
-    item = Findings(CleanPair(("Bob left Rome.",), "Bob left Rome.", None), notes=("of the pair",))
+    item = CleanPair(("Bob left Rome.",), "Bob left Rome.", None, ("of the pair",))
     models = Models(
         OverlapVerifier(), Calibration(), 0.5, notes=("of the models",), extractor=Scripted(line)
     )

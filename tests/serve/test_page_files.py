@@ -12,9 +12,9 @@ pytest.importorskip("fastapi", reason="the serve extra is not installed")
 import httpx
 from fastapi import FastAPI
 
-from halldetect import demo
 from halldetect.render.html import SCRIPT, VIEW_STYLES
 from halldetect.render.html_page import asset
+from halldetect.report import demo
 from halldetect_serve.middleware import CONTENT_SECURITY_POLICY
 from halldetect_serve.routes import status as pages
 

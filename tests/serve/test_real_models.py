@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from halldetect import Report, demo
+from halldetect import Report
 from halldetect.errors import ServiceError
+from halldetect.report import demo
 from halldetect_serve.client import Choices, Client, Event
 from tests.support.running import eventually, serving
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from halldetect.protocols import Draft
+from halldetect.protocols import Draft, Traits
 from halldetect.reading.sentences import sentences
 from halldetect.report import Probabilities
 
@@ -56,7 +56,7 @@ class ListingExtractor:
         return Draft(tuple(lines), 1, len(block), sum(map(len, lines)))
 
 
-class OverlapVerifier:
+class OverlapVerifier(Traits):
     """Entailed as far as the window has the claim's words; contradicted where it has most of
     them but another number or another number of negations.
 
@@ -100,7 +100,7 @@ class OverlapVerifier:
 def use_overlap_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every detector judge with `OverlapVerifier`: all is real but the weights."""
     monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
+        "halldetect.models.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from halldetect import demo
+from halldetect.report import demo
 from tests.support.chromium import look
 from tests.support.running import PATIENCE
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 SERVE = "src/halldetect_serve"
 # Every module on the path of a check; what is not here is asked for by name.
-CORE = """detector pipeline preparation loading conclusion config scoring inputs errors protocols
-    machine files reading facts verification large faults report demo""".split()
+CORE = """detector pipeline models conclusion config scoring inputs errors protocols
+    machine files reading facts verification large faults report""".split()
 
 
 def files(root: Path, *folders: str, suffix: str = ".py") -> list[Path]:

@@ -32,7 +32,7 @@ def run(monkeypatch: pytest.MonkeyPatch, main: Any, *words: object) -> None:
 def test_an_exported_student_judges_as_before(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tokenizers import Tokenizer
 
-    from halldetect.verification.verifiers import load_verifier
+    from halldetect.models.verifiers import load_verifier
     from training.base import export
     from training.base.encoder import Encoder, Shape
 
@@ -59,7 +59,7 @@ def test_an_exported_student_judges_as_before(work: Path, monkeypatch: pytest.Mo
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_shipped_can_be_taken_up_again(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide enough to be quantised; a second rounding of rounded weights changes little."""
-    from halldetect.verification.verifiers import load_verifier
+    from halldetect.models.verifiers import load_verifier
     from training.base import export, unpack
     from training.base.encoder import Encoder, Shape
 

@@ -40,7 +40,7 @@ class Fixed(OverlapVerifier):
 def both(monkeypatch: pytest.MonkeyPatch) -> tuple[Fixed, Fixed]:
     first, second = Fixed("base", 0.6), Fixed("large", 0.02)
     monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
+        "halldetect.models.verifiers.load_verifier",
         lambda spec, **_: {None: first, "base": first, "large": second}[spec],
     )
     return first, second

@@ -98,7 +98,7 @@ def test_accuracy_counts_right_rows() -> None:
 
 @pytest.mark.slow
 def test_embedded_verifier_stays_above_its_floors() -> None:
-    from halldetect.verification.verifiers import load_verifier
+    from halldetect.models.verifiers import load_verifier
 
     counts = accuracy_by_phenomenon(load_verifier(None, threads=1))
     low = {

@@ -21,10 +21,10 @@ import pytest
 from halldetect.errors import ConfigurationError, HallDetectError, ModelError
 from halldetect.machine.devices import physical_cores
 from halldetect.machine.integrity import SHIPPED_DIGESTS, file_digests, joint_digest
+from halldetect.models import verifiers
+from halldetect.models.verifiers import load_verifier
 from halldetect.report import Probabilities
-from halldetect.verification import verifiers
 from halldetect.verification.presets import PAPER, check_verifier_name
-from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.classifier import Labels
 from halldetect.verification.verifiers.onnx import OnnxVerifier
 from tests.support.paths import ROOT
@@ -421,7 +421,7 @@ def test_altered_embedded_weights_are_refused(
 
 def test_loading_imports_no_torch_and_no_pool(folder: Path) -> None:
     program = (
-        "import sys; from halldetect.verification.verifiers import load_verifier; "
+        "import sys; from halldetect.models.verifiers import load_verifier; "
         f"load_verifier({str(folder)!r}).judge([('a', 'b')]); "
         "print('torch' in sys.modules, 'transformers' in sys.modules)"
     )
@@ -454,7 +454,7 @@ def test_cores_are_counted_without_their_second_threads(tmp_path: Path) -> None:
 def test_the_runtime_leaves_no_usage_data_behind(tmp_path: Path) -> None:
     """onnxruntime keeps a device id and a queue of events in the home folder if it is let."""
     program = (
-        "from halldetect.verification.verifiers import load_verifier\n"
+        "from halldetect.models.verifiers import load_verifier\n"
         "print(load_verifier(None).judge([('It rained.', 'It was wet.')])[0].entailment > 0)"
     )
     environment = {

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from halldetect.errors import FetchError, MissingExtra, ModelError
+from halldetect.models.verifiers import load_verifier
 from halldetect.verification.peers import PEERS
 from halldetect.verification.presets import VERIFIERS, check_verifier_name
-from halldetect.verification.verifiers import load_verifier
 from tests.support.tiny_models import LINES, PAIRS
 from tests.support.tiny_peers import (
     write_alignscore,

@@ -17,10 +17,10 @@ import pytest
 
 from halldetect.errors import FetchError, MissingExtra, ModelError
 from halldetect.machine.devices import torch_device
+from halldetect.models import verifiers
+from halldetect.models.verifiers import load_verifier
 from halldetect.report import Probabilities
-from halldetect.verification import verifiers
 from halldetect.verification.presets import PAPER_REVISION
-from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.encoding import Encoded
 from halldetect.verification.verifiers.onnx import OnnxVerifier
 from halldetect.verification.verifiers.transformers import (
@@ -375,7 +375,7 @@ def test_offline_means_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_a_hub_out_of_reach_is_one_line(tmp_path: Path) -> None:
     program = (
         "from halldetect.errors import FetchError\n"
-        "from halldetect.verification.verifiers import load_verifier\n"
+        "from halldetect.models.verifiers import load_verifier\n"
         "try: load_verifier('deberta-v3-large')\n"
         "except FetchError as error: print(error)"
     )

@@ -199,7 +199,7 @@ def test_page_of_one_document_has_no_name(monkeypatch: pytest.MonkeyPatch) -> No
         reads_whole_sources = True
 
     monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
+        "halldetect.models.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
     )
     short, long = "Ann slept.", f"Bob {'slept ' * 100}well."
     assert f"Document 1\n{short}\n\nDocument 2\n{short}" in premises(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import ModelError
-from halldetect.verification.verifiers import WEIGHTS
+from halldetect.machine.integrity import WEIGHTS
 from halldetect.verification.verifiers.encoding import PairEncoder
 from halldetect.verification.verifiers.wordpiece import WordPieceEncoder, words
 

@@ -29,6 +29,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from halldetect.protocols import Traits
 from training.base.encoder import TOKENIZER
 from training.base.splices import splices
 from training.files import read
@@ -125,7 +126,7 @@ def choose(options: argparse.Namespace) -> None:
     print(dict(counts))
 
 
-class _Windows:
+class _Windows(Traits):
     """A verifier that only counts tokens: it makes the detector name the windows of a claim."""
 
     max_tokens = LIMIT - 4

@@ -21,11 +21,11 @@ from halldetect.agents.messages import Call, Message, read_messages
 from halldetect.conclusion import graded_score
 from halldetect.errors import InputError
 from halldetect.inputs import ASSERTS_NOTHING, NOTHING_ASSERTED, Pair, Source, clean_pair
-from halldetect.preparation import Findings
 from halldetect.reading.assertions import no_assertion
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document, Span, UncheckedPart
 from halldetect.reading.overlap import WordIndex
+from halldetect.reading.reader import Reading, Refused
 from halldetect.reading.sentences import sentences
 from halldetect.report import (
     ClaimReport,
@@ -270,36 +270,40 @@ def tool_results(messages: object) -> list[str]:
 # Around the verifier
 
 
-def prepare_turn(turn: Turn, prepared: Findings) -> Findings:
-    """Return the prepared pair of a turn without intentions, courtesies and tool calls."""
-    if prepared.problem not in (None, *ASSERTS_NOTHING):
-        return prepared
-    claims, unchecked = [], [part for part in prepared.unchecked if part.span.start < turn.end]
-    for claim in prepared.claims:
+def amend(turn: Turn, read: Reading | Refused) -> Reading | Refused:
+    """Return what was read of a turn without intentions, courtesies and tool calls."""
+    if isinstance(read, Refused) and read.reason not in ASSERTS_NOTHING:
+        return read
+    claims, unchecked = [], [part for part in read.unchecked if part.span.start < turn.end]
+    for claim in read.claims if isinstance(read, Reading) else ():
         if claim.span is None or claim.span.start >= turn.end:
             continue
-        own = claim.span.cut(prepared.pair.response)
+        own = claim.span.cut(read.pair.response)
         text, reason = rules.statement_in(claim.text)
         reason = reason or rules.statement_in(own)[1]  # a short answer is read with its question
         if reason is None:
             claims.append(replace(claim, text=text))
         else:
             unchecked.append(UncheckedPart(own, claim.span, reason, False))
-    documents = [*prepared.documents]
+    read = replace(read, unchecked=tuple(sorted(unchecked, key=lambda part: part.span)))
+    if isinstance(read, Refused):
+        return read
+    if not claims:
+        return read.refuse(NOTHING_ASSERTED)
+    documents = [*read.documents]
     if len(documents) > _READ_WHOLE:
-        read = {*turn.before.given, *_nearest(claims, documents)}
+        whole = {*turn.before.given, *_nearest(claims, documents)}
         documents = [
-            document if at in read else Document(document.text, ())
+            document if at in whole else Document(document.text, ())
             for at, document in enumerate(documents)
         ]
     for at in turn.before.given:
         corrections = [pair for by, *pair in turn.before.corrections if by > at]
         documents[at] = _as_given(documents[at], corrections)
+    calls = tuple(call.text for call in turn.before.answered)
     return replace(
-        prepared, claims=tuple(claims), length=max(len(claims), 1), documents=tuple(documents),
-        unchecked=tuple(sorted(unchecked, key=lambda part: part.span)),
-        known=tuple(call.text for call in turn.before.answered),
-        problem=prepared.problem if claims or prepared.problem else NOTHING_ASSERTED,
+        read, pair=replace(read.pair, tool_calls=calls), claims=tuple(claims), length=len(claims),
+        documents=tuple(documents),
     )  # fmt: skip
 
 

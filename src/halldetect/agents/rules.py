@@ -13,7 +13,7 @@ from typing import Any
 
 from halldetect.facts.quantities import read_quantities
 from halldetect.facts.recogniser import Fact, FactKind, find_facts
-from halldetect.faults.verbatim import Place, find_spelled
+from halldetect.faults.identifiers import Place, find_spelled
 from halldetect.reading.document import Span
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import FUNCTION_WORDS, WEEKDAYS, remembered, words

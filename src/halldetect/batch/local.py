@@ -26,7 +26,7 @@ from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import CheckError, HallDetectError, InputError, described
 from halldetect.inputs import Pair
-from halldetect.loading import Notice
+from halldetect.models.loading import Notice
 from halldetect.report import Report
 
 

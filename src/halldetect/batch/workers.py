@@ -46,7 +46,7 @@ def worker_count(detector: Detector) -> int:
     models = detector.models
     others = (models.second, models.knowledge, models.locator)
     fits = all(item in (None, models.verifier) for item in others)
-    if not (fits and hasattr(models.verifier, "compute") and on_gpu(models.verifier)):
+    if not (fits and hasattr(models.verifier, "compute") and on_gpu(models.verifier.description)):
         return 0
     return (detector.configuration.threads or physical_cores()) - 1
 

@@ -23,7 +23,6 @@ from halldetect.cli.output import (
 from halldetect.cli.parser import add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, existing_file
-from halldetect.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.errors import InputError, import_extra
 from halldetect.inputs import Pair, Source, SourceDocument
 from halldetect.render.comparison_views import comparison_html, comparison_terminal
@@ -31,6 +30,7 @@ from halldetect.render.html import WEASYPRINT
 from halldetect.render.repair_views import repair_html, repair_terminal
 from halldetect.report import Report, Verdict
 from halldetect.report.comparison import compare
+from halldetect.report.demo import QUESTION, RESPONSE, SOURCE, deviations
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector

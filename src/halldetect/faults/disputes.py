@@ -12,14 +12,15 @@ from functools import cache
 
 from halldetect.facts.quantities import read_quantities
 from halldetect.faults.error_kinds import error_kind
-from halldetect.loading import Models
-from halldetect.preparation import Findings
+from halldetect.models.loading import Models
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Span
 from halldetect.reading.overlap import WordIndex, content_keys, shared_part
+from halldetect.reading.reader import Reading
 from halldetect.reading.sources import read_source
-from halldetect.report import Dispute, Evidence, Report, Status
-from halldetect.scoring import contradiction_of
+from halldetect.report import ClaimReport, Dispute, Evidence, Report, Status
+from halldetect.scoring import Scored, contradiction_of
+from halldetect.verification.asking import Asking
 from halldetect.verification.judging import Advance, verify
 from halldetect.verification.windows import Task, Window
 
@@ -35,49 +36,52 @@ _MADE_FROM = 0.3
 
 
 def find_disputes(
-    findings: Sequence[Findings], models: Models, progress: Advance | None = None
-) -> list[Findings]:
+    items: Sequence[Scored], asking: Asking, models: Models
+) -> list[tuple[ClaimReport, ...]]:
     """Return the claims of each response, with `against` where a document contradicts one."""
-    found = [[*_candidates(item)] if len(item.documents) > 1 else [] for item in findings]
+    candidates = [[*_candidates(item)] if len(item.reading.documents) > 1 else [] for item in items]
     tasks = [
         Task(
-            tuple(item.statement(at) for at, _ in candidates),
-            windows=tuple([window] for _, window in candidates),
+            tuple(item.statement(at) for at, _ in chosen),
+            windows=tuple([window] for _, window in chosen),
         )
-        for item, candidates in zip(findings, found, strict=True)
+        for item, chosen in zip(items, candidates, strict=True)
     ]
-    judged = verify(models.locator or models.verifier, tasks, progress=progress, short=True)
-    results = []
-    for item, candidates, answers in zip(findings, found, judged, strict=True):
-        reports = list(item.reports)
-        for (at, window), answer in zip(candidates, answers, strict=True):
-            report, other = reports[at], window.document
-            contradiction = contradiction_of(answer.probabilities[0])
-            if contradiction > models.calibration.contradicted_above and not report.against:
-                text = window.span.cut(item.documents[other].text)
-                proof = report.proof.document if report.proof else other
-                dispute = Dispute(Evidence(text, other, window.span), _newer(item, proof, other))
-                reports[at] = replace(report, against=dispute)
-        results.append(item.adding(reports))
-    return results
+    verifier = models.locator or models.verifier
+    judged = verify(verifier, tasks, progress=asking.advance, short=True)
+    least = models.calibration.contradicted_above
+    disputed = []
+    for item, chosen, answers in zip(items, candidates, judged, strict=True):
+        claims = list(item.claims)
+        for (at, window), answer in zip(chosen, answers, strict=True):
+            claim, other = claims[at], window.document
+            if contradiction_of(answer.probabilities[0]) > least and not claim.against:
+                text = window.span.cut(item.reading.documents[other].text)
+                proof = claim.proof.document if claim.proof else other
+                newer = _newer(item.reading, proof, other)
+                dispute = Dispute(Evidence(text, other, window.span), newer)
+                claims[at] = replace(claim, against=dispute)
+        disputed.append(tuple(claims))
+    return disputed
 
 
-def _candidates(item: Findings) -> Iterator[tuple[int, Window]]:
+def _candidates(item: Scored) -> Iterator[tuple[int, Window]]:
     """Yield the index of supported claims and the closest sentence of each other document."""
+    reading = item.reading
 
     @cache
     def sentences(document: int) -> list[tuple[Span, str, frozenset[str]]]:
-        read = item.documents[document]
+        read = reading.documents[document]
         texts = ((span, read.readable(span)) for span in read.sentences)
         return [(span, text, content_keys(text)) for span, text in texts if text]
 
-    for at, report in enumerate(item.reports):
-        if report.status is not Status.SUPPORTED or report.proof is None or not item.is_english(at):
+    for at, claim in enumerate(item.claims):
+        if claim.status is not Status.SUPPORTED or not claim.proof or not reading.is_english(at):
             continue
         statement = item.statement(at)
         keys = content_keys(statement)
-        used = {passage.document for passage in report.passages}
-        for document in range(len(item.documents)):
+        used = {passage.document for passage in claim.passages}
+        for document in range(len(reading.documents)):
             if document in used or not sentences(document):
                 continue
             span, text, shown = max(sentences(document), key=lambda one: shared_part(keys, one[2]))
@@ -87,32 +91,60 @@ def _candidates(item: Findings) -> Iterator[tuple[int, Window]]:
                 yield at, Window(text, document, span, page=False)
 
 
-def _newer(item: Findings, first: int, second: int) -> int | None:
+def _newer(reading: Reading, first: int, second: int) -> int | None:
     """Return the document with the later date; None if a date is unknown or they are equal."""
-    one, two = _date(item, first), _date(item, second)
+    one, two = _date(reading, first), _date(reading, second)
     if one is None or two is None or one == two:
         return None
     return first if one > two else second
 
 
-def _date(item: Findings, document: int) -> float | None:
+def _date(reading: Reading, document: int) -> float | None:
     """Return the first date in the name or at the start of a document, in days."""
-    name = item.pair.document_names[document] if item.pair.document_names else ""
-    for text in (name.replace("_", " "), item.documents[document].text[:_HEAD]):
+    names = reading.pair.document_names
+    name = names[document] if names else ""
+    for text in (name.replace("_", " "), reading.documents[document].text[:_HEAD]):
         for found in read_quantities(text):
             if found.kind in _DAYS:
                 return found.value * _DAYS[found.kind]
     return None
 
 
-def find_missing(report: Report, verifier: Verifier, progress: Advance | None = None) -> Report:
-    """Return the report with `missing`: sentences about the question that the response leaves out.
+def find_missing(
+    reports: Sequence[Report],
+    verifier: Verifier,
+    progress: Advance | None = None,
+    wanted: Sequence[bool] | None = None,
+) -> list[Report]:
+    """Return reports with `missing`: sentences about the question that the response leaves out.
 
-    Without a question or a response, the report is unchanged.
+    All, or the wanted ones, are judged together. Without a question or a response, a report is
+    unchanged.
     """
+    chosen = wanted or [True] * len(reports)
+    asked = [
+        _about_the_question(report) if one else ([], Task(()))
+        for report, one in zip(reports, chosen, strict=True)
+    ]
+    judged = verify(verifier, [task for _, task in asked], progress=progress)
+    return [
+        replace(
+            report,
+            missing=tuple(
+                Evidence(span.cut(report.documents[number]), number, span)
+                for (number, span), made in zip(places, answers, strict=True)
+                if max((one.entailment for one in made.probabilities), default=1.0) < _MADE_FROM
+            ),
+        )
+        for report, (places, _), answers in zip(reports, asked, judged, strict=True)
+    ]
+
+
+def _about_the_question(report: Report) -> tuple[list[tuple[int, Span]], Task]:
+    """Return the sentences about the question, and whether the response makes them."""
     asked = content_keys(report.question or "")
     if not asked or not report.response.strip():
-        return report
+        return [], Task(())
     documents = tuple(map(read_source, report.documents))
     places = [
         (number, span)
@@ -124,14 +156,6 @@ def find_missing(report: Report, verifier: Verifier, progress: Advance | None = 
     best = sorted(range(len(places)), key=lambda at: -shares[at])[:_MOST]
     chosen = [places[at] for at in sorted(best)]
     statements = tuple(documents[number].readable(span) for number, span in chosen)
-    if not statements:
-        return report
     # "Until nine" is an answer only beside the question.
     answer = read_source(f"{report.question}\n{report.response}")
-    (answers,) = verify(verifier, [Task(statements, (answer,))], progress=progress)
-    missing = tuple(
-        Evidence(span.cut(report.documents[number]), number, span)
-        for (number, span), made in zip(chosen, answers, strict=True)
-        if max((found.entailment for found in made.probabilities), default=1.0) < _MADE_FROM
-    )
-    return replace(report, missing=missing)
+    return chosen, Task(statements, (answer,) if statements else ())

@@ -1,48 +1,34 @@
 """Compare the numbers of claims with those of the source.
 
-A number is known if the source or the question has it, or if it follows from the source by one
-step. An unknown number halves the support of a claim, unless the source is prose and the verifier
-is sure of the claim. If the source has many numbers and the claim computes or supposes something,
-several steps may lead there: the claim is then at most unclear.
-
-A claim with computed or converted numbers that is not supported is judged again with the numbers
-of the source; because verifiers cannot compute, its support then rises a quarter of the way to 1.
+A number is known if the source or the question has it, in any unit. An unknown number halves the
+support of a claim, unless the source is prose and the verifier is sure of the claim, or the claim
+speaks of a computation that gives the number. If the source has many numbers and the claim
+computes or supposes something, several steps may lead there: the claim is then at most unclear.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 
-from halldetect.facts.derivation import derived
+from halldetect.facts.computations import COMPARES, CUE, computed
 from halldetect.facts.quantities import (
-    CURRENCIES,
     Quantity,
     equal,
+    fits,
     occurs,
     read_quantities,
+    same_kind,
     unknown_numerals,
     words_of,
 )
-from halldetect.faults.wrong_words import lowered
-from halldetect.loading import Models
-from halldetect.preparation import Findings
+from halldetect.faults.fault import Fault
 from halldetect.reading.answers import ANSWER_TO
-from halldetect.reading.overlap import content_keys, shared_part
+from halldetect.reading.reader import Reading
 from halldetect.reading.structured import read_records
-from halldetect.report import ClaimReport, ErrorKind, Status, WrongWords, rounded
-from halldetect.scoring import Calibration, score_claim
-from halldetect.verification.judging import Advance, verify
-from halldetect.verification.windows import Task
+from halldetect.report import ClaimReport, ErrorKind
 
-# A claim that is contradicted more clearly is not judged again because of a chance step.
-MAX_CONTRADICTION = 0.6
-# Sentences of the source, and numbers of earlier claims, that are combined.
-_NEAREST, _EARLIER = 4, 8
-# Lists can run over several sentences of a source with fewer characters.
-_SHORT = 1500
 # These are seldom facts: "one of the two", "3 reasons".
 _TRIVIAL = (1.0, 2.0, 3.0)
 _LABEL = re.compile(
@@ -55,17 +41,6 @@ _LABEL = re.compile(
 _EVERY_DAY = re.compile(r"\w+ days a week\b|24/7\b", re.IGNORECASE)
 # A yes asserts the numbers of its question, so the question does not vouch for them.
 _AFFIRMED = re.compile(rf'{ANSWER_TO} ".*" is (?:yes|yep|yeah|correct|right|true)\b', re.IGNORECASE)
-# A step between numbers of the source.
-_STEP = re.compile(r" [-+x/] | of | (?:after|before) |^the \d+ items")
-# Words of a claim that speaks of a computation.
-_CUE = re.compile(
-    r"\b(?:total|altogether|together|combined|sum|overall|in all|differ\w*|more|less|fewer"
-    r"|\w+er than|increase\w*|decrease\w*|gain\w*|los[et]s?|grow\w*|grew|r[io]se[sn]?|f[ae]ll\w*"
-    r"|dropp?\w*|share|per ?cent|half|thirds?|quarters?|average|per|each|every|times|twice"
-    r"|double\w*|left|remain\w*|later|earlier|after|before|within|between|sav\w+|ago|since"
-    r"|an? (?:day|week|month|year|hour))\b|%",
-    re.IGNORECASE,
-)
 # Words of a claim about an assumed case, whose numbers the source need not have.
 _ASSUMED = re.compile(
     r"\b(?:if|would|could|should|suppos\w+|assum\w+|you|your|had the|even|instead of)\b"
@@ -81,80 +56,77 @@ _COUNTABLE = frozenset(("count", "time", "times"))
 _DATES = frozenset(("year", "month", "day", "day of year", "clock"))
 
 
-def check_numbers(
-    findings: Sequence[Findings], models: Models, progress: Advance | None = None
-) -> list[Findings]:
-    """Compare the numbers of all claims."""
-    results, calibration = [], models.calibration
-    for item in findings:
-        source = _Source(item)
-        reports = list(item.reports)
-        compared = {
-            at: source.compare(report)
-            if item.is_english(at)
-            else (source.compare_digits(report), [], report.text)
-            for at, report in enumerate(reports)
-            if report.support is not None
-        }
-        fitted = calibration.for_response(item.length)
-        wanted = {
-            at: reading
-            for at, (unknown, steps, reading) in compared.items()
-            if reports[at].status is not Status.SUPPORTED and steps and not unknown
-        }
-        task = Task(tuple(wanted.values()), item.documents, item.pair.document_names)
-        (judged,) = verify(models.verifier, [task], calibration.is_enough, progress)
-        for at, found in zip(wanted, judged, strict=True):
-            scored = score_claim(item.claims[at], found, fitted)
-            support = scored.support or 0.0
-            raised = rounded(support + (1.0 - support) / 4)
-            if raised > max(fitted.unclear_above, reports[at].support or 0.0):
-                status = fitted.status(raised, scored.contradiction or 0.0)
-                reports[at] = replace(scored, support=raised, status=status)
-        for at, (unknown, steps, _) in compared.items():
-            report = reports[at]
-            if not unknown:
-                if not report.failing:
-                    reports[at] = replace(report, derived=tuple(steps))
-                continue
-            sure = source.is_record
-            supposes = _CUE.search(report.text) or _ASSUMED.search(report.text)
-            doubtful = source.has_many_numbers and supposes
+class UnknownNumbers:
+    """Finds numbers, dates and amounts that neither source nor question have, like with like.
+
+    Never finds a number in another unit or notation, a label such as "step 3", the numbers one to
+    three, or one that a claim may have computed from numbers that stand together.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading, self._source = reading, _Source(reading)
+
+    def faults(self, claim: ClaimReport, at: int) -> Iterator[Fault]:
+        """Yield the unknown numbers of a claim; those of a record need no verifier."""
+        source = self._source
+        compare = source.unknown if self._reading.is_english(at) else source.unknown_digits
+        unknown = [] if claim.support is None else compare(claim)
+        if not unknown:
+            return
+        sure = source.is_record
+        supposes = CUE.search(claim.text) or _ASSUMED.search(claim.text)
+        doubtful = source.has_many_numbers and supposes and not claim.failing
+        for said in unknown:
             # Dates are often relative in prose: "next Friday".
-            wrong = [
-                WrongWords(ErrorKind.DATE if said.kind in _DATES else ErrorKind.NUMBER, said.text)
-                for said in unknown
-                if report.failing or said.kind not in _DATES or sure
-            ]
-            if doubtful and not report.failing:
-                reports[at] = _unclear(reports[at], fitted) if wrong else reports[at]
-                continue
-            reports[at] = lowered(reports[at], wrong, item.pair.response, fitted, certain=sure)
-        results.append(item.adding(reports, list(zip(wanted.values(), judged, strict=True))))
-    return results
+            if claim.failing or said.kind not in _DATES or sure:
+                kind = ErrorKind.DATE if said.kind in _DATES else ErrorKind.NUMBER
+                yield Fault(kind, "" if doubtful else said.text, certain=sure)
 
 
 class _Source:
     """The documents and the question of a response, read when a number needs it."""
 
-    def __init__(self, item: Findings) -> None:
-        self._documents = item.documents
-        self._texts = [*(document.text for document in item.documents), item.question]
-        # The numbers of earlier claims: "so the total is 254 euros".
-        self._said: list[Quantity] = []
+    def __init__(self, reading: Reading) -> None:
+        self._documents = reading.documents
+        self._texts = [*(document.text for document in reading.documents), reading.question]
 
     @cached_property
     def _words(self) -> frozenset[str]:
         return frozenset().union(*map(words_of, self._texts))
 
     @cached_property
-    def _sentences(self) -> list[tuple[str, frozenset[str], Sequence[Quantity]]]:
+    def _sentences(self) -> list[Sequence[Quantity]]:
         return [
-            (text, content_keys(text), read_quantities(text))
+            read_quantities(text)
             for document in self._documents
             for span in document.sentences
             if (text := document.readable(span))
         ]
+
+    @cached_property
+    def _compared(self) -> list[Quantity]:
+        """What follows from the numbers of a sentence that compares them, and times between."""
+        return [
+            made
+            for document in self._documents
+            for text in map(document.readable, document.sentences)
+            for made in computed(read_quantities(text))
+            if made.kind == "time" or COMPARES.search(text)
+        ]
+
+    @cached_property
+    def _computed(self) -> list[Quantity]:
+        """What follows from the numbers of a sentence, or of lines that make a list or a table."""
+        lists: list[list[Quantity]] = []
+        for document in self._documents:
+            end = 0
+            for span in document.sentences:
+                gap = document.text[end : span.start]
+                if end == 0 or gap.count("\n") != 1:
+                    lists.append([])
+                lists[-1] += read_quantities(document.readable(span))
+                end = span.end
+        return [made for group in (*self._sentences, *lists) for made in computed(group)]
 
     @cached_property
     def is_record(self) -> bool:
@@ -166,79 +138,41 @@ class _Source:
         """True if the source has too many numbers to try all steps between them."""
         return sum(word[0].isdigit() for word in self._words) > _MANY
 
-    def compare(self, report: ClaimReport) -> tuple[list[Quantity], list[str], str]:
-        """Return unknown numbers, steps to known ones, and the claim with the source's numbers."""
-        unknown: list[Quantity] = []
-        steps: list[str] = []
-        reading = report.text
-        denied = (report.contradiction or 0.0) > MAX_CONTRADICTION
+    def unknown(self, report: ClaimReport) -> list[Quantity]:
+        """Return the quantities of a claim that no text has, and that it does not compute."""
         known = self._words
         if _AFFIRMED.match(report.text):
             known = frozenset().union(*map(words_of, self._texts[:-1]))
-        for said in _facts(report.text):
-            written = occurs(said, known)
-            if written and report.status is Status.SUPPORTED:
-                continue
-            expression = self._expression(said, report.text)
-            if not written and self.is_record and not _may_follow(report.text, expression or ""):
-                expression = None
-            if expression is None and not written:
-                unknown.insert(0, said)
-            elif expression in (None, said.text):
-                continue
-            elif not denied or (not written and _may_follow(report.text, str(expression))):
-                steps.insert(0, f"{said.shown()} = {' '.join(str(expression).split())}")
-                reading = f"{reading[: said.start]}{expression}{reading[said.end :]}"
-        if not unknown and not report.failing:
-            self._said += read_quantities(report.text)
-        return unknown, steps, reading
+        return [
+            said
+            for said in reversed(_facts(report.text))
+            if not occurs(said, known)
+            and not self._has_equal(said)
+            and not self._may_compute(said, report.text)
+        ]
 
-    def compare_digits(self, report: ClaimReport) -> list[Quantity]:
+    def unknown_digits(self, report: ClaimReport) -> list[Quantity]:
         """Return the unknown numbers of a claim in any language; words and units do not count."""
         least = 0.0 if report.failing else _WRITTEN_AS_WORD
         found = unknown_numerals(report.text, self._texts, least)
         return [Quantity("count", 0.0, 0.0, "", "", 0, 0, number) for number in found]
 
-    def _expression(self, said: Quantity, claim: str) -> str | None:
-        """Return a quantity in the words of the source: the equal one, or the step to it."""
+    def _has_equal(self, said: Quantity) -> bool:
+        """Return True if the source has an equal quantity."""
         # "Under twelve" is not the same as "ten bicycles".
-        counts = said.kind == "count" and said.bound
-        same = [
-            known
-            for *_, some in self._sentences
+        counts = said.kind == "count" and said.bound in ("over", "under")
+        return any(
+            equal(said, known) and (not counts or (said.noun != "" and said.noun == known.noun))
+            for some in self._sentences
             for known in some
-            if equal(said, known) and (not counts or (said.noun and said.noun == known.noun))
-        ]
-        for known in same:
-            if known.kind == said.kind or {known.kind, said.kind} <= CURRENCIES:
-                return known.text if known.text.lower() != said.text.lower() else said.text
-        others = [
-            replace(other, claimed=True)
-            for other in read_quantities(claim)
-            if other.start != said.start
-            and ((other.kind == "count" and other.value in _TRIVIAL) or occurs(other, self._words))
-        ]
-        for text, numbers in self._pools(said, content_keys(claim)):
-            step = derived(said, claim, [*others, *numbers], text)
-            if step is not None:
-                return step.partition(" = ")[2]
-        return said.text if same else None
-
-    def _pools(
-        self, said: Quantity, keys: frozenset[str]
-    ) -> Iterator[tuple[str, Sequence[Quantity]]]:
-        """Yield texts and the quantities that can be combined: of a sentence, of some, earlier."""
-        ranked = sorted(self._sentences, key=lambda entry: -shared_part(keys, entry[1]))[:_NEAREST]
-        yield from ((text, found) for text, _, found in ranked)
-        # Bare numbers of several sentences are combined only if they count the same thing.
-        free = said.kind in ("share", "times")
-        near = [quantity for *_, found in ranked for quantity in found]
-        short = len(self._documents) == 1 and len(self._texts[0]) <= _SHORT
-        yield (
-            self._texts[0] if short else "",
-            [one for one in near if free or one.kind != "count" or one.noun in ("", said.noun)],
         )
-        yield "", [*self._said[-_EARLIER:], *(ranked[0][2] if ranked else ())]
+
+    def _may_compute(self, said: Quantity, claim: str) -> bool:
+        """Return True if a claim may have computed a quantity from numbers that stand together."""
+        return any(
+            same_kind(said, made) and fits(said, made.value, exact=said.bound in ("over", "under"))
+            for made in (self._computed if CUE.search(claim) else self._compared)
+        )
 
 
 def _facts(claim: str) -> list[Quantity]:
@@ -253,20 +187,3 @@ def _facts(claim: str) -> list[Quantity]:
         and not _EVERY_DAY.match(claim, quantity.start)
         and not claim.startswith(("-old", " old"), quantity.end)  # an age is often an example
     ]
-
-
-def _unclear(report: ClaimReport, calibration: Calibration) -> ClaimReport:
-    """Return a claim with at most the support of an unclear one, if the calibration has such."""
-    most = calibration.supported_above
-    if (report.support or 0.0) <= most or most <= calibration.unclear_above:
-        return report
-    return replace(report, support=most, status=calibration.status(most, 0.0))
-
-
-def _may_follow(claim: str, expression: str) -> bool:
-    """Return True if a number may follow from a record, or although the verifier contradicts it.
-
-    Numbers combine by chance, those of a record above all. So the claim must speak of a
-    computation, unless the step only converts a unit.
-    """
-    return _CUE.search(claim) is not None or _STEP.search(expression) is None

@@ -15,14 +15,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from halldetect.loading import Models
-from halldetect.preparation import Findings
+from halldetect.models.loading import Models
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex
-from halldetect.report import Status
-from halldetect.scoring import SETTLED_FROM, SETTLING, Settling, choose_passage, entailment_of
-from halldetect.verification.judging import Advance, Enough, verify
+from halldetect.report import ClaimReport, Status
+from halldetect.scoring import (
+    SETTLED_FROM,
+    SETTLING,
+    Scored,
+    Settling,
+    choose_passage,
+    entailment_of,
+)
+from halldetect.verification.asking import Asking
+from halldetect.verification.judging import Enough
 from halldetect.verification.windows import Task, Window
 
 # Sentences on each side of the best one, one number after the other.
@@ -37,95 +44,100 @@ Passages = Mapping[int, Sequence[Window]]
 
 
 def find_proofs(
-    findings: Sequence[Findings], models: Models, progress: Advance | None = None
-) -> list[Findings]:
+    items: Sequence[Scored], asking: Asking, models: Models
+) -> list[tuple[ClaimReport, ...]]:
     """Search passages shorter than the pages that settle claims."""
-    found = list(findings)
+    shown = list(items)
     for status, settling in SETTLING.items():
-        searched = [dict(_searched(item, status, settling)) for item in found]
-        found = _shown(found, searched, models.verifier, _from(settling, SETTLED_FROM), progress)
-    return found
+        passages = [dict(_searched(item, status, settling)) for item in shown]
+        enough = _from(settling, SETTLED_FROM)
+        shown = _with_passages(shown, passages, asking, models.verifier, enough)
+    return [item.claims for item in shown]
 
 
 def locate(
-    findings: Sequence[Findings], models: Models, progress: Advance | None = None
-) -> list[Findings]:
+    items: Sequence[Scored], asking: Asking, models: Models
+) -> list[tuple[ClaimReport, ...]]:
     """Replace the pages that decided claims by short passages.
 
     The verifier finds those of contradicted claims and other languages, the locator all others.
     """
-    found = list(findings)
+    shown = list(items)
     assert models.locator is not None
-    # A copy of the source has its passage already.
-    copies = [
-        {statement for statement, judged in item.answers if not judged.tokens} for item in findings
-    ]
     for verifier, by_judge in ((models.verifier, True), (models.locator, False)):
         places = [
             [
                 at
-                for at, report in enumerate(item.reports)
-                if report.proof is not None
+                for at, claim in enumerate(item.claims)
+                if claim.proof is not None
                 and item.statement(at) not in copied
-                and (report.status is Status.CONTRADICTED or bool(item.languages)) is by_judge
+                and (claim.status is Status.CONTRADICTED or bool(item.reading.languages))
+                is by_judge
             ]
-            for item, copied in zip(findings, copies, strict=True)
+            for item, copied in zip(items, map(_copied, items), strict=True)
         ]
         enough = None if by_judge else _from(entailment_of, CLEAR)
-        found = _shown(found, places, verifier, enough, progress)
-    return found
+        shown = _with_passages(shown, places, asking, verifier, enough)
+    return [item.claims for item in shown]
+
+
+def _copied(item: Scored) -> set[str]:
+    """Return the statements that copy the source: they have their passage already."""
+    answers = (answer for own in item.judged.answers for answer in own)
+    return {answer.statement for answer in answers if not answer.judgement.tokens}
 
 
 def _from(settling: Settling, least: float) -> Enough:
     return lambda answer: settling(answer) >= least
 
 
-def _shown(
-    findings: Sequence[Findings],
+def _with_passages(
+    items: Sequence[Scored],
     places: Sequence[Sequence[int] | Passages],
+    asking: Asking,
     verifier: Verifier,
     enough: Enough | None,
-    progress: Advance | None,
-) -> list[Findings]:
+) -> list[Scored]:
     """Return some claims with the best short passage; given ones must settle the claim."""
     tasks = [
         Task(
             tuple(map(item.statement, chosen)),
-            item.documents,
+            item.reading.documents,
             windows=tuple(chosen.values()) if isinstance(chosen, Mapping) else (),
         )
-        for item, chosen in zip(findings, places, strict=True)
+        for item, chosen in zip(items, places, strict=True)
     ]
-    judged = verify(verifier, tasks, enough, progress, short=True)
-    results = []
-    for item, chosen, task, answers in zip(findings, places, tasks, judged, strict=True):
-        reports = list(item.reports)
+    judged = asking.ask(verifier, tasks, enough, short=True)
+    shown = []
+    for item, chosen, task, answers in zip(items, places, tasks, judged, strict=True):
+        claims = list(item.claims)
         for at, answer in zip(chosen, answers, strict=True):
             settles = not task.windows or (enough and any(map(enough, answer.probabilities)))
             if answer.windows and settles:
                 least = SETTLED_FROM if task.windows else CLEAR
-                passage = choose_passage(answer, reports[at].status, least)
-                reports[at] = replace(reports[at], proof=passage)
-        results.append(item.adding(reports, list(zip(task.statements, answers, strict=True))))
-    return results
+                passage = choose_passage(answer, claims[at].status, least)
+                claims[at] = replace(claims[at], proof=passage)
+        shown.append(replace(item, claims=tuple(claims)))
+    return shown
 
 
 def _searched(
-    item: Findings, status: Status, settling: Settling
+    item: Scored, status: Status, settling: Settling
 ) -> Iterator[tuple[int, list[Window]]]:
     """Yield each claim of a state that a page settles, and the passages of the page."""
-    for at, report in enumerate(item.reports):
-        known = report.proof
-        if report.status is not status or known is None or known.probabilities is None:
+    for at, claim in enumerate(item.claims):
+        known = claim.proof
+        if claim.status is not status or known is None or known.probabilities is None:
             continue
-        document = item.documents[known.document]
+        document = item.reading.documents[known.document]
         settled = settling(known.probabilities) >= SETTLED_FROM
         if settled and not known.others and len(document.sentences_in(known.span)) > 1:
             judged = {known.span} | {
                 window.span
-                for statement, found in item.answers
-                for window in found.windows
-                if statement == item.statement(at) and window.document == known.document
+                for own in item.judged.answers
+                for answer in own
+                for window in answer.judgement.windows
+                if answer.statement == item.statement(at) and window.document == known.document
             }
             spans = dict.fromkeys(_candidates(document, known.span, item.statement(at)))
             yield (

@@ -1,4 +1,4 @@
-"""Wrong words of claims: their places, what they do to the support, and those of failing claims.
+"""Wrong words of failing claims: those that rules find, and those that no text has.
 
 The words come from the rules for numbers and error kinds. Without them, and of an invented detail,
 they are the runs of words that the source never uses. `find_words` asks the verifier for them,
@@ -15,20 +15,18 @@ from itertools import chain, groupby, islice, pairwise
 
 from halldetect.facts.phrases import Edit, shortened
 from halldetect.facts.recogniser import find_facts
-from halldetect.loading import Models
-from halldetect.preparation import Findings
+from halldetect.faults.fault import with_place
+from halldetect.models.loading import Models
 from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
-from halldetect.reading.document import Span, place_of
 from halldetect.reading.overlap import content_keys, content_words
 from halldetect.reading.sources import read_source
-from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords, rounded
-from halldetect.scoring import Calibration, score_claim
+from halldetect.report import ClaimReport, ErrorKind, Report, Status, WrongWords
+from halldetect.scoring import Calibration, Scored, score_claim
+from halldetect.verification.asking import Asking
 from halldetect.verification.judging import Advance, verify
 from halldetect.verification.windows import Task
 
-# A claim with more support than this keeps it, unless a rule needs no verifier.
-_SURE = 0.975
 # From this share of new words on, a whole clause is marked, as people do.
 _CLAUSE = 0.25
 _CUT = re.compile(
@@ -39,59 +37,27 @@ _CUT = re.compile(
 _MOST = 12
 
 
-def lowered(
-    report: ClaimReport,
-    wrong: Sequence[WrongWords],
-    response: str,
-    calibration: Calibration,
-    *,
-    certain: bool,
-) -> ClaimReport:
-    """Return a claim with wrong words; its support is halved, unless the verifier is sure.
-
-    A `certain` rule decides without the verifier.
-    """
-    support = report.support
-    if not wrong or support is None or (support > _SURE and not (certain or report.failing)):
-        return report
-    placed = (located(word, report, response) for word in wrong)
-    marked = replace(report, wrong=(*report.wrong, *placed))
-    if report.failing:
-        return marked
-    halved = rounded(support / 2)
-    status = calibration.status(halved, report.contradiction or 0.0)
-    return replace(marked, support=halved, status=status)
-
-
-def located(wrong: WrongWords, report: ClaimReport, response: str) -> WrongWords:
-    """Return wrong words of a claim with their place in the response."""
-    found = report.span and place_of(wrong.words, report.span.cut(response))
-    if not report.span or not found:
-        return wrong
-    start = report.span.start
-    return replace(wrong, span=Span(start + found.start, start + found.end))
-
-
 def mark_wrong_words(
-    findings: Sequence[Findings], models: Models, progress: Advance | None = None
-) -> list[Findings]:
+    items: Sequence[Scored], asking: Asking, models: Models
+) -> list[tuple[ClaimReport, ...]]:
     """Return the claims of each response with `wrong` filled where a rule finds the words.
 
     It uses no model; the arguments are those of every step.
     """
-    results = []
-    for item in findings:
-        reports = list(item.reports)
-        failing = [(at, report) for at, report in enumerate(reports) if report.failing]
-        texts = [document.text for document in item.documents if failing]
-        known = frozenset[str]().union(*map(content_keys, (*texts, item.question)))
-        for at, report in failing:
-            # Every word of a translation is new.
-            found = report.wrong if item.is_translated(at) else _wrong(report, known)
-            wrong = tuple(located(word, report, item.pair.response) for word in found)
-            reports[at] = replace(report, wrong=wrong)
-        results.append(item.adding(reports))
-    return results
+    return [_marked(item) for item in items]
+
+
+def _marked(item: Scored) -> tuple[ClaimReport, ...]:
+    reading, claims = item.reading, list(item.claims)
+    failing = [(at, claim) for at, claim in enumerate(claims) if claim.failing]
+    texts = [document.text for document in reading.documents if failing]
+    known = frozenset[str]().union(*map(content_keys, (*texts, reading.question)))
+    for at, claim in failing:
+        # Every word of a translation is new.
+        words = claim.wrong if reading.is_translated(at) else _wrong(claim, known)
+        wrong = tuple(with_place(word, claim, reading.pair.response) for word in words)
+        claims[at] = replace(claim, wrong=wrong)
+    return tuple(claims)
 
 
 def _wrong(report: ClaimReport, known: frozenset[str]) -> Iterator[WrongWords]:
@@ -138,9 +104,12 @@ def find_words(
     verifier: Verifier,
     calibration: Calibration,
     progress: Advance | None = None,
+    wanted: Sequence[bool] | None = None,
 ) -> list[Report]:
-    """Return reports with `wrong` of the failing claims filled by removal, judged together."""
-    edits = [dict(_edits(report)) for report in reports]
+    """Return reports, or the wanted ones, with `wrong` filled by removal, judged together."""
+    chosen = wanted or [True] * len(reports)
+    pairs = zip(reports, chosen, strict=True)
+    edits = [dict(_edits(report)) if one else {} for report, one in pairs]
     tasks = [
         Task(
             tuple(dict.fromkeys(chain.from_iterable(by_claim.values()))),
@@ -150,7 +119,7 @@ def find_words(
         for report, by_claim in zip(reports, edits, strict=True)
     ]
     # A page is read again for each statement, unless the verifier reads it once for all.
-    short = not getattr(verifier, "reads_whole_sources", False)
+    short = not verifier.reads_whole_sources
     judged = verify(verifier, tasks, calibration.is_enough, progress, short=short)
     results = []
     for report, by_claim, task, answers in zip(reports, edits, tasks, judged, strict=True):
@@ -165,7 +134,7 @@ def find_words(
                      if scored[text] is Status.SUPPORTED]  # fmt: skip
             if found:
                 word = min(found, key=lambda item: len(item.words))
-                marked = (located(word, claims[at], report.response),)
+                marked = (with_place(word, claims[at], report.response),)
                 marked_claim = replace(claims[at], wrong=marked)
                 claims[at] = marked_claim.labelled(report.provenance.configuration)
         results.append(replace(report, claims=tuple(claims)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from halldetect.inputs import CleanPair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.reading.claims import Claim
-from halldetect.reading.document import Document
+from halldetect.reading.languages import ENGLISH, detect
+from halldetect.reading.reader import Reading
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, Status
 
@@ -17,41 +17,49 @@ PASSAGES_PER_CLAIM = 5
 NOTHING_FOUND = "nothing found: no passage of the knowledge is about this claim"
 
 
-def retrieve(
-    pair: CleanPair, claims: Sequence[Claim], knowledge: Knowledge
-) -> tuple[CleanPair, tuple[Document, ...], frozenset[int]]:
-    """Return the pair with passages for its claims, the passages, and the claims without one."""
-    found = knowledge.search([claim.read_as or claim.text for claim in claims], PASSAGES_PER_CLAIM)
-    passages = list(dict.fromkeys(passage for group in found for passage in group))
+def search(reading: Reading, knowledge: Knowledge) -> Reading:
+    """Add the passages for the claims to the source, and mark the claims without one."""
+    claims, pair = reading.claims, reading.pair
+    groups = knowledge.search([claim.read_as or claim.text for claim in claims], PASSAGES_PER_CLAIM)
+    passages = list(dict.fromkeys(passage for group in groups for passage in group))
     numbers = range(1, len(pair.documents) + 1)
     names = pair.document_names or tuple(f"Document {number}" for number in numbers)
     texts = [passage.text_with_title for passage in passages]
-    source = replace(
-        pair,
-        documents=(*pair.documents, *texts),
-        document_names=(*names, *(passage.name for passage in passages)),
+    read = tuple(map(read_source, texts))
+    languages = reading.languages
+    if languages:
+        languages = (*languages, *(detect(item.text) or ENGLISH for item in read))
+    return replace(
+        reading,
+        pair=replace(
+            pair,
+            documents=(*pair.documents, *texts),
+            document_names=(*names, *(passage.name for passage in passages)),
+        ),
+        documents=(*reading.documents, *read),
+        claims=tuple(
+            claim if group or claim.problem else replace(claim, not_found=True)
+            for claim, group in zip(claims, groups, strict=True)
+        ),
+        languages=languages,
     )
-    searched = enumerate(zip(claims, found, strict=True))
-    not_found = frozenset(
-        at for at, (claim, group) in searched if not group and claim.problem is None
-    )
-    return source, tuple(map(read_source, texts)), not_found
 
 
 def mark_not_found(
-    claims: tuple[ClaimReport, ...], not_found: frozenset[int]
+    reports: Sequence[ClaimReport], claims: Sequence[Claim]
 ) -> tuple[ClaimReport, ...]:
     """Mark claims without a passage as unsupported, unless something else settles them."""
-    marked = list(claims)
-    for at in not_found:
-        if claims[at].status in (Status.UNCHECKABLE, Status.UNSUPPORTED):
-            marked[at] = replace(
-                claims[at],
-                status=Status.UNSUPPORTED,
-                reason=NOTHING_FOUND,
-                support=claims[at].support or 0.0,
-            )
-    return tuple(marked)
+    return tuple(
+        replace(
+            report,
+            status=Status.UNSUPPORTED,
+            reason=NOTHING_FOUND,
+            support=report.support or 0.0,
+        )
+        if claim.not_found and report.status in (Status.UNCHECKABLE, Status.UNSUPPORTED)
+        else report
+        for report, claim in zip(reports, claims, strict=True)
+    )
 
 
 def retrieval_notes(knowledge: Knowledge, claims: Sequence[ClaimReport]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
 from halldetect.large.answer_prompt import Prompt
+from halldetect.protocols import Traits
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers.classifier import Labels
 
@@ -46,7 +47,7 @@ class Backend(Protocol):
         ...
 
 
-class LargeVerifier:
+class LargeVerifier(Traits):
     """A verifier (see `halldetect.protocols.Verifier`) on any backend.
 
     With onnxruntime a pair has the same answer alone and among others, to the last bit. With torch

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from halldetect.errors import ModelError, import_extra, one_line
-from halldetect.protocols import Verifier
 
 # Of drivers of NVIDIA, its boards, WSL and AMD. Without one, the slow import of torch is left out.
 _GPU_FILES = ("/dev/nvidiactl", "/dev/nvmap", "/dev/dxg", "/dev/kfd")
@@ -31,9 +32,8 @@ def torch_device(wanted: str) -> str:
     return wanted
 
 
-def on_gpu(verifier: Verifier) -> bool:
-    """Return True if a verifier computes on an NVIDIA GPU, as its description says."""
-    stated = verifier.description
+def on_gpu(stated: Mapping[str, Any]) -> bool:
+    """Return True if the description of a verifier says that it computes on an NVIDIA GPU."""
     return "cuda" in f"{stated.get('device')} {stated.get('runtime')}"
 
 

@@ -2,69 +2,74 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
 from halldetect.conclusion import conclude
 from halldetect.config import Configuration
 from halldetect.errors import described
-from halldetect.inputs import read_texts
-from halldetect.loading import Models
+from halldetect.faults.fault import Explained
+from halldetect.inputs import NOT_EXTRACTED, VERIFIER_FAILED, CleanPair
+from halldetect.models.loading import Models
 from halldetect.paper.contrast import judge_claims, report_claim
 from halldetect.paper.extract import extract_claims
 from halldetect.paper.fed import fed
 from halldetect.paper.windows import source_windows
-from halldetect.preparation import VERIFIER_FAILED, Findings
 from halldetect.protocols import ClaimsExtracted, Observe, Progress
+from halldetect.reading.reader import Reading, Refused, read_texts
 from halldetect.report import Report, rounded
+from halldetect.scoring import Scored
+from halldetect.verification.asking import Answer, Ledger
+from halldetect.verification.judged import Judged
 
-NOT_EXTRACTED = "the claims could not be extracted"
 NO_CLAIM = "the extractor found no claim in the response"
 
 
 def check(
-    item: Findings,
+    pair: CleanPair | Refused,
     config: Configuration,
     models: Models | None,
     progress: Progress | None = None,
     observe: Observe | None = None,
+    at: int = 0,
 ) -> Report:
-    """Check one pair; `observe` gets the claims, `models` is None if the pair has a problem."""
-    if item.problem is not None or models is None or models.extractor is None:
+    """Check one pair; `observe` gets the claims, with the place `at` of the pair in its call.
+
+    `models` is None if no pair of the call needs them.
+    """
+    ledger = Ledger()
+    if isinstance(pair, Refused) or models is None or models.extractor is None:
         assert isinstance(config.threshold, float)  # it cannot be an operating point
-        return conclude(item, config, config.threshold)
+        assert isinstance(pair, Refused)
+        return conclude(pair, ledger, config, config.threshold)
     threshold = models.threshold
 
     def failed(problem: str) -> Report:
-        return conclude(replace(item, problem=problem), config, threshold, models)
+        return conclude(Refused(pair, problem), Ledger(), config, threshold, models)
 
-    documents, response = read_texts(item.pair)
-    seconds: dict[str, float] = {}
+    documents, response = read_texts(pair)
     started = perf_counter()
     try:
-        extracted, draft = extract_claims(response, models.extractor)
+        claims, ledger.draft = extract_claims(response, models.extractor)
     except Exception as error:
         return failed(f"{NOT_EXTRACTED}: {described(error)}")
-    seconds["extract"] = perf_counter() - started
-    if not extracted:
+    ledger.spend("extract", perf_counter() - started)
+    if not claims:
         return failed(NO_CLAIM)
     if observe is not None:
-        observe(ClaimsExtracted(item.index, extracted))
+        observe(ClaimsExtracted(at, claims))
     started = perf_counter()
+    advance = None if progress is None else partial(progress, "verify")
     try:
-        judged = judge_claims(
-            extracted,
-            source_windows(documents),
-            models.verifier,
-            None if progress is None else partial(progress, "verify"),
-        )
+        judged = judge_claims(claims, source_windows(documents), models.verifier, advance)
     except Exception as error:
         return failed(f"{VERIFIER_FAILED}: {described(error)}")
-    seconds["verify"] = perf_counter() - started
-    claims = tuple(map(report_claim, extracted, judged))
-    scores = [claim.fed_score for claim in claims if claim.fed_score is not None]
-    answers = tuple(zip((claim.text for claim in extracted), judged, strict=True))
-    found = replace(item, seconds=seconds, reports=claims, answers=answers)
+    ledger.spend("verify", perf_counter() - started)
+    ledger.answers += [Answer(claim.text, one) for claim, one in zip(claims, judged, strict=True)]
+    reports = tuple(map(report_claim, claims, judged))
+    scores = [report.fed_score for report in reports if report.fed_score is not None]
     fed_score = rounded(fed(scores)) if scores else None
-    return conclude(found, config, threshold, models, draft, fed_score)
+    reading = Reading(pair, documents, claims, (), (), len(claims))
+    answers = Judged(reading, tuple((answer,) for answer in ledger.answers))
+    end = Explained(Scored(answers, reports, models.calibration), reports, ())
+    return conclude(end, ledger, config, threshold, models, fed_score)

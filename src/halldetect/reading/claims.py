@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 
@@ -53,6 +53,7 @@ class Claim:
             judged again in this form, which can only rescue it.
         citations: Labels of the cited documents, such as "1" or "2, 4".
         language: Its code; rules that know English words apply to "en" only.
+        not_found: True if a search of the knowledge had no passage for it.
     """
 
     text: str
@@ -62,6 +63,7 @@ class Claim:
     read_as: str | None = None
     citations: tuple[str, ...] = ()
     language: str = ENGLISH
+    not_found: bool | None = field(default=None, metadata={"optional": True})
 
 
 def read_claims(response: Document, language: str = ENGLISH) -> tuple[Claim, ...]:

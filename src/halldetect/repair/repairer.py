@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Protocol
 
 from halldetect.errors import ConfigurationError
 from halldetect.inputs import Pair, Source
@@ -59,15 +59,14 @@ class RememberingVerifier:
     """Returns the answers of another verifier and computes each of them once."""
 
     def __init__(self, verifier: Verifier) -> None:
-        """Wrap a verifier; pass all other attributes through."""
         self._verifier = verifier
         self._answers: dict[tuple[str, str], Probabilities] = {}
         self.description = verifier.description
         self.max_tokens = verifier.max_tokens
+        self.pairs_at_once = verifier.pairs_at_once
+        self.reads_whole_sources = verifier.reads_whole_sources
         self.count_tokens = verifier.count_tokens
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._verifier, name)
+        self.unknown_words = verifier.unknown_words
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
         """Return the answers; pairs that were judged before are not judged again."""

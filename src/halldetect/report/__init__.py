@@ -15,12 +15,12 @@ from halldetect.report.values import SCHEMA_VERSION as SCHEMA_VERSION
 from halldetect.report.values import CitationReport as CitationReport
 from halldetect.report.values import CitationScores as CitationScores
 from halldetect.report.values import ClaimReport as ClaimReport
+from halldetect.report.values import Contents
 from halldetect.report.values import Cost as Cost
 from halldetect.report.values import Dispute as Dispute
 from halldetect.report.values import ErrorKind as ErrorKind
 from halldetect.report.values import ErrorReport as ErrorReport
 from halldetect.report.values import Evidence as Evidence
-from halldetect.report.values import Findings
 from halldetect.report.values import MessageReport as MessageReport
 from halldetect.report.values import Probabilities as Probabilities
 from halldetect.report.values import Provenance as Provenance
@@ -35,7 +35,7 @@ from halldetect.report.values import rounded as rounded
 
 
 @dataclass(frozen=True, slots=True)
-class Report(Findings):
+class Report(Contents):
     """The outcome of one check: what was found, as text and as JSON."""
 
     def __str__(self) -> str:

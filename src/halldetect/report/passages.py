@@ -19,7 +19,7 @@ from halldetect.report.phrases import (
     explanations,
     one_line,
 )
-from halldetect.report.values import ClaimReport, Findings, Status
+from halldetect.report.values import ClaimReport, Contents, Status
 
 # Evidence that settles a claim is shown whole up to this length.
 _MAX_PROOF = 1_200
@@ -55,7 +55,7 @@ class ShownClaim:
 class Passages:
     """Finds the passage of each claim of a report; every view uses it."""
 
-    def __init__(self, report: Findings) -> None:
+    def __init__(self, report: Contents) -> None:
         self._report = report
 
     @cached_property
@@ -131,7 +131,7 @@ class Passages:
         return one_line(shorten(_MARKDOWN.sub("", read) or read, claim.text, limit))
 
 
-def shown_claims(report: Findings, limit: int) -> list[ShownClaim]:
+def shown_claims(report: Contents, limit: int) -> list[ShownClaim]:
     """Return the claims of a report for a view, the most urgent first; `limit` as for `show`."""
     passages = Passages(report)
     shown = [passages.show(number, claim, limit) for number, claim in enumerate(report.claims, 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from halldetect.report.values import ClaimReport, Findings, Status, Verdict, WrongWords, not_checked
+from halldetect.report.values import ClaimReport, Contents, Status, Verdict, WrongWords, not_checked
 
 # Symbol, meaning, and label of the passage of each state. The most urgent first: the order of
 # claims in every view. Where claims overlap, the first one wins.
@@ -65,7 +65,6 @@ def explanations(claim: ClaimReport) -> list[str]:
     for wrong in claim.wrong:
         if not said or not (wrong.words in said or said in wrong.words):
             lines.append(wrong_line(wrong))
-    lines += [f"Follows from the source: {one_line(step)}" for step in claim.derived]
     lines += [f"Quotation {one.state}: “{one_line(one.text)}”" for one in claim.quotations]
     for citation in claim.citations:
         missing = citation.document is None
@@ -82,7 +81,7 @@ def wrong_line(wrong: WrongWords, *, named: bool = True) -> str:
     return f"{one_line(wrong.label or wrong.kind.capitalize())}: {words if named else ''}{beside}"
 
 
-def document_name(report: Findings, document: int) -> str:
+def document_name(report: Contents, document: int) -> str:
     """Return the name of a document of the source on one line, by its index."""
     return one_line(report.document_name(document))
 
@@ -92,7 +91,7 @@ def number(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.2f}"
 
 
-def score_line(report: Findings) -> str:
+def score_line(report: Contents) -> str:
     """Return the score and its side of the threshold."""
     if report.score is None:
         return f"no score (threshold {threshold_text(report)})"
@@ -100,13 +99,13 @@ def score_line(report: Findings) -> str:
     return f"score {report.score:.2f}, {side} the threshold {threshold_text(report)}"
 
 
-def threshold_text(report: Findings) -> str:
+def threshold_text(report: Contents) -> str:
     """Return the threshold, with the name of its operating point if it was given by name."""
     name = report.provenance.configuration.get("threshold")
     return f"{report.threshold:.2f}" + (f" ({visible(name)})" if isinstance(name, str) else "")
 
 
-def detail_lines(report: Findings) -> list[str]:
+def detail_lines(report: Contents) -> list[str]:
     """Return the claims by state, the quality of the citations, and the score of the paper."""
     counts = Counter(claim.status for claim in report.claims)
     found = [f"{counts[status]} {status}" for status in STATES if counts[status]]
@@ -124,7 +123,7 @@ def detail_lines(report: Findings) -> list[str]:
     return lines
 
 
-def unchecked_lines(report: Findings) -> list[str]:
+def unchecked_lines(report: Contents) -> list[str]:
     """Return a line for each part that may assert something and was not judged."""
     lines = [
         f"Not checked, {part.reason}: “{one_line(part.text[:MAX_PART])}”"
@@ -134,12 +133,12 @@ def unchecked_lines(report: Findings) -> list[str]:
     return [*lines, f"Not checked: {more} further parts"] if more else lines
 
 
-def missing_lines(report: Findings) -> list[str]:
+def missing_lines(report: Contents) -> list[str]:
     """Return a line for each statement of the source that the response leaves out."""
     return [f"Not in the response: “{one_line(item.text[:MAX_PART])}”" for item in report.missing]
 
 
-def summary(report: Findings) -> str:
+def summary(report: Contents) -> str:
     """Return the verdict in a sentence or two."""
     found = _summary(report)
     if report.disputed:
@@ -149,7 +148,7 @@ def summary(report: Findings) -> str:
     return found
 
 
-def _summary(report: Findings) -> str:
+def _summary(report: Contents) -> str:
     total = len(report.claims)
     counts = Counter(claim.status for claim in report.claims)
 
@@ -177,7 +176,7 @@ def _summary(report: Findings) -> str:
     return f"The source backs {'the only claim' if total == 1 else f'all {total} claims'}."
 
 
-def facts(report: Findings) -> list[tuple[str, str]]:
+def facts(report: Contents) -> list[tuple[str, str]]:
     """Return version, time, verifier and settings as rows of name and value."""
     made = report.provenance
     used = [("verifier", made.verifier), ("settings", made.configuration)]

@@ -165,7 +165,6 @@ class ClaimReport:
         proof: The shortest passage found that settles the claim, or the closest one.
         read_as: The form with resolved references that was judged, if that rescued the claim.
         wrong: The words that the source does not bear out, where they were found.
-        derived: The steps by which numbers follow from the source: "25,500 = 30 % of 85,000".
         quotations: The texts in quotation marks, compared with the source word for word.
         against: The passage of another document that contradicts a supported claim.
         fed_score: The paper's max P(E) - max P(C); this and the next two only in paper mode.
@@ -185,7 +184,6 @@ class ClaimReport:
     error: ErrorReport | None = None
     citations: tuple[CitationReport, ...] = ()
     wrong: tuple[WrongWords, ...] = field(default=(), metadata=OPTIONAL)
-    derived: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     quotations: tuple[QuotationReport, ...] = field(default=(), metadata=OPTIONAL)
     against: Dispute | None = field(default=None, metadata=OPTIONAL)
     fed_score: float | None = field(default=None, metadata=OPTIONAL)
@@ -245,7 +243,7 @@ class MessageReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class Contents:
     """What a check has found; `Report` adds how it is shown and stored.
 
     `score` runs from 0 (faithful) to 1 (hallucinated): 1 minus the support of the worst claim. It

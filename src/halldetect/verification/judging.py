@@ -37,6 +37,10 @@ class Judgement:
     reason: str | None = None  # of an empty result
 
 
+# Receives task, statement and outcome once a statement needs no more windows.
+Settled = Callable[[int, int, Judgement], None]
+
+
 class _Statement:
     """A statement with its windows and the answers so far, from round to round."""
 
@@ -92,7 +96,7 @@ def verify(
     tasks: Sequence[Task],
     enough: Enough | None = None,
     progress: Advance | None = None,
-    settled: Callable[[int, int, Judgement], None] | None = None,
+    settled: Settled | None = None,
     *,
     short: bool = False,
 ) -> list[list[Judgement]]:
@@ -106,7 +110,7 @@ def verify(
         settled: Receives task, statement and outcome once a statement needs no more windows.
         short: Judge short windows only, also by a verifier that prefers whole sources.
     """
-    whole = getattr(verifier, "reads_whole_sources", False) and not short
+    whole = verifier.reads_whole_sources and not short
 
     def planned(item: FittedTask, at: int) -> _Statement:
         if progress is not None:
@@ -131,7 +135,7 @@ def verify(
         # that reads a window once wants its statements together.
         new = [texts for texts in sizes if texts not in answers]
         new.sort(key=lambda texts: texts if whole else (-sizes[texts], texts))
-        for batch in _batches(new, sizes, getattr(verifier, "pairs_at_once", None)):
+        for batch in _batches(new, sizes, verifier.pairs_at_once):
             answers.update(zip(batch, verifier.judge(batch), strict=True))
             judged += sum(map(sizes.__getitem__, batch))
             if progress is not None:
@@ -146,13 +150,13 @@ def verify(
 
 
 def _batches(
-    pairs: Sequence[tuple[str, str]], sizes: Mapping[tuple[str, str], int], at_once: int | None
+    pairs: Sequence[tuple[str, str]], sizes: Mapping[tuple[str, str], int], at_once: int
 ) -> Iterator[list[tuple[str, str]]]:
     """Yield the pairs in the order given, in batches for the verifier."""
     batch: list[tuple[str, str]] = []
     tokens = 0
     for pair in pairs:
-        too_long = at_once is None and tokens + sizes[pair] > TOKENS_AT_ONCE
+        too_long = not at_once and tokens + sizes[pair] > TOKENS_AT_ONCE
         if batch and (too_long or len(batch) == (at_once or PAIRS_AT_ONCE)):
             yield batch
             batch, tokens = [], 0

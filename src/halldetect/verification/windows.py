@@ -17,11 +17,11 @@ from itertools import pairwise
 from operator import attrgetter
 
 from halldetect.protocols import Verifier
+from halldetect.reading.copies import Copies
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex
 from halldetect.reading.references import begins_with_pronoun
 from halldetect.reading.sentences import trimmed
-from halldetect.verification.copies import Copies
 
 # Sentences to add before a run that begins with a pronoun.
 MAX_LEAD_IN = 2
@@ -223,8 +223,7 @@ class FittedTask:
         if self.sizes[at] > self._longest:
             return f"the claim has {self.sizes[at]} tokens; the verifier reads {self._longest}"
         # A word without tokens would be ignored.
-        unknown_words = getattr(self._verifier, "unknown_words", None)
-        unknown = [] if unknown_words is None else unknown_words(self.task.statements[at])
+        unknown = self._verifier.unknown_words(self.task.statements[at])
         if not unknown:
             return None
         shown = ", ".join(repr(word[:40]) for word in dict.fromkeys(unknown[:3]))

@@ -8,11 +8,12 @@ from typing import Any
 
 from halldetect.detector import Detector
 from halldetect.errors import ExtractionError
-from halldetect.inputs import Pair, clean_pair, read_texts
+from halldetect.inputs import Pair, clean_pair
 from halldetect.paper import prompt
 from halldetect.paper.extract import claim_limit
 from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft
+from halldetect.reading.reader import read_texts
 from halldetect.reading.sentences import sentences
 from halldetect.report import Report
 from halldetect_bench.datasets.labelled_rows import Row

@@ -49,7 +49,7 @@ class RunModels:
     def named_verifier(self, name: str | None) -> Verifier:
         """Return the verifier of a name, for methods with weights of their own."""
         from halldetect.machine.download import announced
-        from halldetect.verification.verifiers import load_verifier
+        from halldetect.models.verifiers import load_verifier
 
         configuration = self.configuration
         return load_verifier(

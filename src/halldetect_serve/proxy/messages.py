@@ -12,8 +12,7 @@ from pydantic import BaseModel, Field, StrictBool
 
 from halldetect.agents.messages import read_messages
 from halldetect.errors import InputError
-from halldetect.inputs import ASSERTS_NOTHING, LastTurn, Pair
-from halldetect.preparation import CHECK_FAILED
+from halldetect.inputs import ASSERTS_NOTHING, CHECK_FAILED, LastTurn, Pair
 from halldetect.reading.document import Span
 from halldetect.report import ClaimReport, Report
 from halldetect.report.json_form import plain

@@ -17,8 +17,9 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
-from halldetect import __version__, demo
+from halldetect import __version__
 from halldetect.errors import ServiceError
+from halldetect.report import demo
 from halldetect.verification.presets import describe_verifier
 from halldetect_serve.access import SCOPES, AccessToken
 from halldetect_serve.context import METRICS_TYPE, Context, token_name

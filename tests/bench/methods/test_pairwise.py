@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.detector import Detector
+from halldetect.protocols import Traits
 from halldetect.reading.sentences import read_document
 from halldetect.report import Probabilities
 from halldetect_bench.datasets.labelled_rows import Row
@@ -30,7 +31,7 @@ from halldetect_bench.methods.rouge import RougeL, common_length
 from tests.support.fakes import OverlapVerifier
 
 
-class TableVerifier:
+class TableVerifier(Traits):
     """Knows the probabilities of the pairs in its table, all others are neutral."""
 
     max_tokens = 1000

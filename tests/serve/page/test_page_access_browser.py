@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from halldetect import demo
+from halldetect.report import demo
 from tests.support.chromium import keys, text_of, violations
 
 pytestmark = pytest.mark.browser

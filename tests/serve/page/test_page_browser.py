@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from halldetect import Report, demo
+from halldetect import Report
+from halldetect.report import demo
 from tests.support.chromium import text_of
 from tests.support.page_in_browser import RECORD
 from tests.support.running import PATIENCE

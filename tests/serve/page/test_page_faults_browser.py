@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from halldetect import demo
+from halldetect.report import demo
 from halldetect_serve.access import create_token
 from tests.support.fake_service import AWAKE
 from tests.support.page_in_browser import Page

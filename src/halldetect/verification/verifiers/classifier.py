@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
+from halldetect.protocols import Traits
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
@@ -107,7 +108,7 @@ def reading_limit(*configurations: Mapping[str, Any]) -> int:
     return min(known, default=_USUAL_LIMIT)
 
 
-class Classifier:
+class Classifier(Traits):
     """A verifier that encodes texts in this process; `_run_all` of subclasses returns logits.
 
     `max_tokens` is the longest premise and hypothesis together, special tokens not counted.

@@ -13,7 +13,7 @@ from halldetect.errors import CheckError, ModelError
 from halldetect.knowledge.passages import Knowledge
 from halldetect.machine import download
 from halldetect.machine.devices import on_gpu, torch_device
-from halldetect.protocols import Extractor, Progress, Rule, Verifier
+from halldetect.protocols import Extractor, Progress, Rule, Verifier, with_defaults
 from halldetect.report import Report
 from halldetect.scoring import Calibration, threshold_value
 from halldetect.verification.cut import SUFFIX, read_cut
@@ -115,15 +115,15 @@ class Loader:
 
     def _locator(self, verifier: Verifier) -> Verifier | None:
         """Return the verifier that finds passages: on a GPU, the judge is the faster one."""
-        if self.configuration.paper or not getattr(verifier, "reads_whole_sources", False):
+        if self.configuration.paper or not verifier.reads_whole_sources:
             return None
-        return verifier if on_gpu(verifier) else self._named(DEFAULT)
+        return verifier if on_gpu(verifier.description) else self._named(DEFAULT)
 
     def _load_verifier(self) -> tuple[Verifier, tuple[str, ...], Verifier | None]:
         """Return the verifier, a note if it is the fallback, and the second one of a cascade."""
         given = self.verifier
         if not (given is None or isinstance(given, str)):
-            return given, (), None
+            return with_defaults(given), (), None
         try:
             if given == CASCADE and not self.configuration.paper:
                 second = self._named(LARGE)
@@ -143,7 +143,7 @@ class Loader:
         return download.announced(self.notice, advance)
 
     def _named(self, name: str | None) -> Verifier:
-        from halldetect.verification.verifiers import load_verifier
+        from halldetect.models.verifiers import load_verifier
 
         config, progress = self.configuration, self.announced("convert")
         return load_verifier(name, threads=config.threads, device=config.device, progress=progress)

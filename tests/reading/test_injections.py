@@ -7,7 +7,7 @@ import json
 import pytest
 
 from halldetect import Detector
-from halldetect.verification.injections import blank_injections
+from halldetect.reading.injections import blank_injections
 from tests.support.fakes import OverlapVerifier
 from tests.support.paths import DATA
 

@@ -1,4 +1,4 @@
-"""The steps before the verifier: wrong types, refusals, notes, abstentions."""
+"""From a pair to its reading: wrong types, refusals, languages, notes, abstentions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ import pytest
 from halldetect import Detector, Pair, Verdict
 from halldetect.config import Configuration
 from halldetect.inputs import ABSTAINED, NOTHING_ASSERTED, CleanPair, clean_pair
-from halldetect.preparation import Findings, clean, keep_claims_from, prepare, refuse
+from halldetect.pipeline import begin
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span, UncheckedPart
+from halldetect.reading.reader import (
+    Languages,
+    Reading,
+    Refused,
+    clean,
+    find_languages,
+    keep_claims_from,
+    read,
+)
+from halldetect.verification.asking import Ledger
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
@@ -33,8 +43,17 @@ class EnglishVerifier(OverlapVerifier):
         return {**super().description, "languages": ["en"]}
 
 
-def prepared(source: Any, response: str) -> Findings:
-    return prepare(Findings(clean_pair(Pair(source, response))), ("en",), None)
+def prepared(
+    source: Any, response: str, question: str | None = None, readable: Languages = ("en",)
+) -> Reading | Refused:
+    pair = find_languages(clean_pair(Pair(source, response, question)), readable)
+    return pair if isinstance(pair, Refused) else read(*pair, readable)
+
+
+def reading(*given: Any) -> Reading:
+    result = prepared(*given)
+    assert isinstance(result, Reading)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -54,13 +73,13 @@ def prepared(source: Any, response: str) -> Findings:
     ],
 )
 def test_wrong_types_are_the_problem_of_the_pair(item: Any, problem: str) -> None:
-    found = clean(item, 3)
-    assert found.problem is not None
-    assert found.problem.startswith(problem)
-    assert (found.index, found.pair) == (3, CleanPair((), "", None))
-    assert refuse(found, Configuration()) == found
-    assert prepare(found, None, None) == found
-    assert keep_claims_from(found, 0) == found
+    refused = clean(item)
+    assert isinstance(refused, Refused)
+    assert refused.reason.startswith(problem)
+    assert refused == Refused(CleanPair((), "", None), refused.reason)
+    assert begin(item, Configuration()) == refused
+    assert begin(refused, Configuration()) == refused
+    assert keep_claims_from(refused, 0) == refused
 
 
 @pytest.mark.parametrize(
@@ -77,8 +96,9 @@ def test_wrong_types_are_the_problem_of_the_pair(item: Any, problem: str) -> Non
 def test_sizes_are_refused(
     source: Any, response: str, options: dict[str, Any], problem: str | None
 ) -> None:
-    found = refuse(clean((source, response), 0), Configuration(**options)).problem
-    assert found is None if problem is None else (found or "").startswith(problem)
+    begun = begin((source, response), Configuration(**options))
+    assert isinstance(begun, CleanPair if problem is None else Refused)
+    assert problem is None or (isinstance(begun, Refused) and begun.reason.startswith(problem))
 
 
 @pytest.mark.parametrize(
@@ -96,18 +116,24 @@ def test_english_verifier_refuses_other_languages(source: Any, response: str, te
     assert why in (claim.reason or "")
 
 
-def of_languages(source: Any, response: str) -> Findings:
-    return prepare(Findings(clean_pair(Pair(source, response))), ("en", "de"), None)
+def of_languages(source: Any, response: str) -> Reading:
+    return reading(source, response, None, ("en", "de"))
+
+
+def refusal(source: Any, response: str) -> str:
+    refused = prepared(source, response, None, ("en", "de"))
+    assert isinstance(refused, Refused)
+    return refused.reason
 
 
 def test_verifier_of_some_languages_refuses_the_others() -> None:
     why = "is in a language (fr) that this verifier was not tested in"
-    assert of_languages(SOURCE, FRENCH).problem == f"the response {why}"
-    assert of_languages(FRENCH, "It is long.").problem == f"the source {why}"
-    found = of_languages([SOURCE, FRENCH], "It is long.")
-    assert (found.problem, found.languages) == (None, ("en", "en", "fr"))
-    assert found.notes == (f"a document of the source {why}",)
-    assert of_languages([SOURCE, GERMAN], "It is long.").notes == ()
+    assert refusal(SOURCE, FRENCH) == f"the response {why}"
+    assert refusal(FRENCH, "It is long.") == f"the source {why}"
+    partly = of_languages([SOURCE, FRENCH], "It is long.")
+    assert partly.languages == ("en", "en", "fr")
+    assert partly.pair.notes == (f"a document of the source {why}",)
+    assert of_languages([SOURCE, GERMAN], "It is long.").pair.notes == ()
 
 
 def test_short_claim_has_the_language_of_the_response() -> None:
@@ -118,7 +144,7 @@ def test_short_claim_has_the_language_of_the_response() -> None:
 
 def test_unknown_language_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halldetect.reading.languages._identifier", lambda: None)
-    assert of_languages([SOURCE, "塔川山木水火"], "It is long.").notes == (
+    assert of_languages([SOURCE, "塔川山木水火"], "It is long.").pair.notes == (
         "a document of the source is in a language that could not be told",
     )
 
@@ -131,9 +157,7 @@ def test_claim_in_another_language_is_a_problem_of_its_own() -> None:
     assert of_languages([SOURCE, SOURCE], response).languages == ("en", "en", "en")
     assert [claim.problem for claim in claims[-3:]] == [None, None, why]
     assert of_languages([SOURCE, FRENCH], response).claims[-1].problem is None, "a copy"
-    (*_, german, french) = prepare(
-        Findings(clean_pair(Pair(SOURCE, response))), ("en",), None
-    ).claims
+    (*_, german, french) = reading(SOURCE, response).claims
     assert (german.language, french.language) == ("", "")
     assert (german.problem or "").startswith("it is not in English, the only language")
 
@@ -146,8 +170,7 @@ def test_claim_in_another_language_is_a_problem_of_its_own() -> None:
     ],
 )
 def test_copied_answer_is_judged_without_its_question(response: str, text: str) -> None:
-    pair = Pair("Open daily. Closed on most Mondays.", response, "When?")
-    (claim,) = prepare(Findings(clean_pair(pair)), ("en",), None).claims
+    (claim,) = reading("Open daily. Closed on most Mondays.", response, "When?").claims
     assert (claim.text, claim.span) == (text, Span(0, len(response)))
 
 
@@ -161,7 +184,7 @@ def test_injections_and_look_alikes_are_noted() -> None:
         "look-alike characters in the response were normalised",
     )
     assert report.documents == tuple(documents)
-    assert prepared(SOURCE, "It is long.").notes == ()
+    assert prepared(SOURCE, "It is long.").pair.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -169,35 +192,42 @@ def test_injections_and_look_alikes_are_noted() -> None:
     [("I don't know.", ABSTAINED), ("Is it long?", NOTHING_ASSERTED), ("It is long.", None)],
 )
 def test_response_without_claims_has_a_reason(response: str, problem: str | None) -> None:
-    found = prepared(SOURCE, response)
-    assert (found.problem, found.abstained) == (problem, problem == ABSTAINED)
-    assert bool(found.claims) == (problem is None)
-    assert set(found.seconds) == {"read"}
+    result = prepared(SOURCE, response)
+    assert isinstance(result, Reading if problem is None else Refused)
+    assert (result.reason if isinstance(result, Refused) else None) == problem
+    assert isinstance(result, Refused) or result.claims
+    report = Detector(EnglishVerifier()).check(SOURCE, response)
+    assert (report.verdict is Verdict.ABSTAINED) == (problem == ABSTAINED)
+    assert 0.0 <= report.cost.seconds["read"] < 60.0
+    assert problem is None or set(report.cost.seconds) == {"read"}
 
 
 def test_claims_before_a_place_are_dropped() -> None:
     spans = (Span(0, 5), Span(6, 10), None, Span(11, 20))
     claims = tuple(Claim(f"Claim {at}.", span) for at, span in enumerate(spans))
-    item = Findings(CleanPair((SOURCE,), "", None), claims=claims, not_found=frozenset({0, 3}))
+    parts = tuple(UncheckedPart("-", span, "code", True) for span in spans if span)
+    item = Reading(CleanPair((SOURCE,), "", None), (), claims, parts, (), 4)
     kept = keep_claims_from(item, 10)
-    assert (kept.claims, kept.not_found, kept.problem) == (claims[2:], {1}, None)
-    assert keep_claims_from(item, 9).claims == claims[1:]
-    bare = keep_claims_from(Findings(item.pair, claims=claims[:2]), 10)
-    assert (bare.claims, bare.problem) == ((), NOTHING_ASSERTED)
+    assert isinstance(kept, Reading)
+    assert (kept.claims, kept.unchecked, kept.length) == (claims[2:], parts[2:], 4)
+    assert [*keep_claims_from(item, 9).unchecked] == [*parts[1:]]
+    bare = keep_claims_from(replace(item, claims=claims[:2], languages=("de", "en")), 10)
+    assert bare == Refused(item.pair, NOTHING_ASSERTED, parts[2:], ("de", "en"))
+    assert keep_claims_from(replace(bare, unchecked=parts), 10) == bare
 
 
 def test_unchecked_parts_before_a_place_are_dropped() -> None:
     parts = tuple(UncheckedPart("?", Span(at, at + 4), "a question", False) for at in (0, 6, 12))
     claims = (Claim("It is long.", Span(12, 20)),)
-    item = Findings(CleanPair((SOURCE,), "", None), claims=claims, unchecked=parts)
+    item = Reading(CleanPair((SOURCE,), "", None), (), claims, parts, (), 1)
     assert keep_claims_from(item, 9).unchecked == parts[1:]
     assert keep_claims_from(item, 10).unchecked == parts[2:]
-    failed = keep_claims_from(replace(item, problem="the response is empty"), 10)
-    assert (failed.unchecked, failed.claims) == (parts[2:], claims)
+    failed = keep_claims_from(Refused(item.pair, "the response is empty", parts), 10)
+    assert failed.unchecked == parts[2:]
 
 
 def test_time_of_a_phase_adds_up() -> None:
-    item = Findings(CleanPair((), "", None), seconds={"read": 1.0, "retrieve": 2.0})
-    assert item.spending("read", 0.5).seconds == {"read": 1.5, "retrieve": 2.0}
-    assert item.spending("verify", 0.5).seconds == {"read": 1.0, "retrieve": 2.0, "verify": 0.5}
-    assert 0.0 <= prepared(SOURCE, "It is long.").seconds["read"] < 60.0
+    ledger = Ledger({"read": 1.0, "retrieve": 2.0})
+    ledger.spend("read", 0.5)
+    ledger.spend("verify", 0.5)
+    assert ledger.seconds == {"read": 1.5, "retrieve": 2.0, "verify": 0.5}

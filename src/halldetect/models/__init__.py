@@ -1,0 +1,1 @@
+"""The models behind one load: verifiers, calibration, index, extractor."""
