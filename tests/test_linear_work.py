@@ -15,7 +15,7 @@ import pytest
 from halldetect import Detector
 from halldetect.agents import conversation, messages, rules
 from halldetect.cli.hook import read_transcript
-from halldetect.facts import derivation, phrases, quantities, recogniser
+from halldetect.facts import computations, phrases, quantities, recogniser
 from halldetect.faults import error_kinds, verbatim, wrong_words
 from halldetect.files.decoding import decode
 from halldetect.files.office_files import read_pages
@@ -106,9 +106,7 @@ WAYS: dict[str, Callable[[str], object]] = {
     "find_facts": recogniser.find_facts,
     "has_number": recogniser.has_number,
     "WordUsage": lambda text: recogniser.WordUsage([text]),
-    "derived": lambda text: derivation.derived(
-        quantities.read_quantities(IN_ALL)[0], IN_ALL, quantities.read_quantities(text), text
-    ),
+    "computed": lambda text: [*computations.computed(quantities.read_quantities(text))],
     "shortened": lambda text: phrases.shortened(text, PROSE, loosely=True),
     "shortened by evidence": lambda text: phrases.shortened(PROSE, text),
     "is_text": rules.is_text,

@@ -18,8 +18,6 @@ from halldetect.agents import conversation
 from halldetect.agents.conversation import ConversationReport
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.faults.disputes import find_missing
-from halldetect.faults.wrong_words import find_words
 from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.models.loading import Loader, Models, Notice, read_threshold, require_same_model
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 BLOCK = 64
 # Rounds of a repair; then every failing claim is removed.
 MAX_ROUNDS = 3
-NOT_EXAMINED = "wrong words and missing statements are looked for in English texts only"
 _OBJECT = "object:"
 
 
@@ -236,34 +233,11 @@ class Detector:
                 self._merged(item) if isinstance(item, Conversation) else next(made)
                 for item in block
             ]
-            reports += self._extended(block, checked)
-        return reports
-
-    def _extended(self, items: Sequence[AnyPair], reports: list[Report]) -> list[Report]:
-        """Return reports with the words and missing statements that their pairs ask for.
-
-        The verifier that judged a response is asked, about all its responses at once.
-        """
-        wanted: dict[int, Models] = {}
-        for at, item in enumerate(items):
-            if isinstance(item, Pair) and (item.words or item.missing):
-                if reports[at].languages:
-                    reports[at] = reports[at].noting(NOT_EXAMINED)
-                else:
-                    wanted[at] = self.models.that_judged(reports[at])
-        progress = self._loader.progress
-        advance = None if progress is None else partial(progress, "facts")
-        for judge in {id(models): models for models in wanted.values()}.values():
-            pairs = [
-                item if isinstance(item, Pair) and wanted.get(at) is judge else None
-                for at, item in enumerate(items)
-            ]
-            words = [item is not None and item.words for item in pairs]
-            if any(words) and not self.configuration.paper:
-                reports = find_words(reports, judge.verifier, judge.calibration, advance, words)
-            missing = [item is not None and item.missing for item in pairs]
-            if any(missing):
-                reports = find_missing(reports, judge.verifier, advance, missing)
+            progress = self._loader.progress
+            advance = None if progress is None else partial(progress, "facts")
+            reports += pipeline.extend(
+                block, checked, self.configuration, lambda: self.models, advance
+            )
         return reports
 
     def check_conversation(

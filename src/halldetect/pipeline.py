@@ -33,11 +33,11 @@ from halldetect.conclusion import conclude, quoting
 from halldetect.config import Configuration
 from halldetect.errors import described
 from halldetect.faults.citations import explain
-from halldetect.faults.disputes import find_disputes
+from halldetect.faults.disputes import find_disputes, find_missing
 from halldetect.faults.fault import Explained
 from halldetect.faults.proofs import find_proofs, locate
 from halldetect.faults.registry import check_facts
-from halldetect.faults.wrong_words import mark_wrong_words
+from halldetect.faults.wrong_words import find_words, mark_wrong_words
 from halldetect.inputs import NOT_SEARCHED, VERIFIER_FAILED, AnyPair, CleanPair, Pair
 from halldetect.knowledge.retrieval import mark_not_found, search
 from halldetect.models.loading import Loader, Models
@@ -57,8 +57,9 @@ from halldetect.scoring import Scored, score, score_claim
 from halldetect.verification.asking import Asking, Ledger
 from halldetect.verification.cascade import is_unsure
 from halldetect.verification.judged import Judged, judge
-from halldetect.verification.judging import Judgement
+from halldetect.verification.judging import Advance, Judgement
 
+NOT_EXAMINED = "wrong words and missing statements are looked for in English texts only"
 Value = TypeVar("Value")
 Result = TypeVar("Result")
 # Values by the place of their pair in the call.
@@ -122,6 +123,36 @@ def check(
         if observe is not None and at in readings:
             for number, claim in enumerate(reports[-1].claims):
                 observe(ClaimSettled(at, number, claim))
+    return reports
+
+
+def extend(
+    items: Sequence[AnyPair],
+    reports: list[Report],
+    config: Configuration,
+    load: Callable[[], Models],
+    advance: Advance | None = None,
+) -> list[Report]:
+    """Return reports with the wrong words and missing statements that their pairs ask for.
+
+    The verifier that judged a response is asked, about all its responses at once.
+    """
+    wanted: dict[int, tuple[Pair, Models]] = {}
+    for at, item in enumerate(items):
+        if isinstance(item, Pair) and (item.words or item.missing):
+            if reports[at].languages:
+                reports[at] = reports[at].noting(NOT_EXAMINED)
+            else:
+                wanted[at] = item, load().that_judged(reports[at])
+    for judging in {id(models): models for _, models in wanted.values()}.values():
+        pairs = {at: pair for at, (pair, models) in wanted.items() if models is judging}
+        words = [at in pairs and pairs[at].words for at in range(len(items))]
+        missing = [at in pairs and pairs[at].missing for at in range(len(items))]
+        if any(words) and not config.paper:
+            calibration = judging.calibration
+            reports = find_words(reports, judging.verifier, calibration, advance, words)
+        if any(missing):
+            reports = find_missing(reports, judging.verifier, advance, missing)
     return reports
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from halldetect.preparation import Findings
-
 from halldetect.faults.disputes import find_disputes
 from halldetect.inputs import CleanPair
 from halldetect.models.loading import Models
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
+from halldetect.reading.reader import Reading
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status
-from halldetect.scoring import Calibration
+from halldetect.scoring import Calibration, Scored
+from halldetect.verification.asking import Asking
+from halldetect.verification.judged import Judged
 from tests.support.fakes import OverlapVerifier
 
 CLAIM = "The price of a day ticket is 35 euros."
@@ -33,15 +34,13 @@ class Denying(OverlapVerifier):
 def disputed(documents: Sequence[str], proof: Evidence) -> tuple[ClaimReport, Denying]:
     """Look for disputes of a claim that a passage supports."""
     report = ClaimReport(CLAIM, None, None, Status.SUPPORTED, None, 0.9, proof=proof)
-    item = Findings(
-        CleanPair(tuple(documents), CLAIM, None),
-        documents=tuple(map(read_source, documents)),
-        claims=(Claim(CLAIM, None),),
-        reports=(report,),
-    )
+    pair = CleanPair(tuple(documents), CLAIM, None)
+    claims = (Claim(CLAIM, None),)
+    reading = Reading(pair, tuple(map(read_source, documents)), claims, (), (), 1)
+    item = Scored(Judged(reading, ((),)), (report,), Calibration())
     verifier = Denying()
-    (found,) = find_disputes([item], Models(verifier, Calibration(), 0.5))
-    return found.reports[0], verifier
+    ((claim,),) = find_disputes([item], Asking(1), Models(verifier, Calibration(), 0.5))
+    return claim, verifier
 
 
 def passage(document: int, text: str) -> Evidence:

@@ -169,14 +169,12 @@ def test_states_of_quotations(claim: str, state: str) -> None:
     assert [item.state for item in source.quotations(claim)] == [state]
 
 
-def test_a_quotation_is_shown_and_changes_no_verdict() -> None:
+def test_a_wrong_speaker_is_wrong_whatever_the_verifier_says() -> None:
     source = "Holm: We will close the mill in May.\nDahl: I am against it."
-    claim = "Dahl said: “We will close the mill in May.” He is sorry."
-    supported, failing = check(source, claim, 0.9), check(source, claim, 0.1)
-    assert supported.ok
-    assert supported.claims[0].wrong == ()
-    assert "Quotation of another speaker" in terminal(supported, color=False)
-    assert failing.claims[0].wrong[0].kind == "quotation"
+    report = check(source, "Dahl said: “We will close the mill in May.” He is sorry.", 0.99)
+    assert [claim.status for claim in report.claims] == ["unsupported", "supported"]
+    assert report.claims[0].wrong[0].kind == "quotation"
+    assert "Quotation of another speaker" in terminal(report, color=False)
 
 
 def test_titles_and_questions_are_not_quotations() -> None:

@@ -45,32 +45,6 @@ def test_steps_are_tried_among_fourteen_numbers_and_supposed_among_more(
     assert claim.status == status
 
 
-@pytest.mark.parametrize("more", ["", " in total"])
-def test_a_contradicted_claim_is_not_rescued_by_a_chance_step(more: str) -> None:
-    source = "The shop has 25 bikes and 5 cars. It opened 30 years ago."
-    denied = Probabilities(0.0, 0.1, 0.9)
-    verifier = Scripted(0.9, said=("has 30 bikes", denied))
-    (claim,) = Detector(verifier).check(source, f"The shop has 30 bikes{more}.").claims
-    assert (claim.status, claim.derived) == ("contradicted", ())
-    unsure = Scripted(0.9, said=("has 30 bikes", Probabilities(0.1, 0.9, 0.0)))
-    (claim,) = Detector(unsure).check(source, "The shop has 30 bikes.").claims
-    assert claim.status == "supported", "the step is there for a claim that is not denied"
-
-
-def test_a_number_may_follow_from_one_that_was_said_before() -> None:
-    source = "A ticket costs 40 euros. The fee of a booking is 14 euros."
-    asked = "How much do six tickets cost with the fee?"
-    report = check(
-        source, "Six tickets cost 240 euros. With the fee that is 254 euros.", 0.9, asked
-    )
-    assert [claim.derived for claim in report.claims] == [
-        ("240 euros = Six x 40 euros",),
-        ("254 euros = 240 euros + 14 euros",),
-    ]
-    alone = check(source, "With the fee that is 254 euros.", 0.9, asked)
-    assert [word.words for word in alone.claims[0].wrong] == ["254 euros"]
-
-
 def test_a_number_of_a_failing_claim_is_not_said() -> None:
     source = "A ticket costs 40 euros. The fee of a booking is 14 euros."
     report = check(source, "Six tickets cost 290 euros. With the fee that is 304 euros.")
@@ -81,12 +55,3 @@ def test_a_number_of_a_failing_claim_is_not_said() -> None:
 def test_only_a_very_sure_verifier_outweighs_an_unknown_number(support: float, ok: bool) -> None:
     report = check("The oak desk costs 240.", "The desk costs 250 and is made of oak.", support)
     assert report.ok is ok
-
-
-@pytest.mark.parametrize(("counted", "steps"), [("cars", ("12 = 7 + 5",)), ("offices", ())])
-def test_numbers_of_two_sentences_are_added_if_they_count_the_same(
-    counted: str, steps: tuple[str, ...]
-) -> None:
-    source = f"The firm has 7 cars in Oslo. In Bergen it has 5 {counted}."
-    (claim,) = check(source, "In all the firm has 12 cars.").claims
-    assert (claim.derived, claim.failing) == (steps, not steps)

@@ -62,7 +62,6 @@ def test_doctor_says_one_thing_about_large(
     assert "verified" not in found["models"]["large"]
 
 
-@defect("The paper whole")
 def test_our_verifier_in_the_way_of_minicheck_is_named_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -26,7 +26,6 @@ PLANS = (
 )
 
 
-@defect("Plain sentences")
 def test_no_arithmetic_is_invented() -> None:
     """A default of 5 does not become seven or ten because other defaults stand beside it."""
     wrong = [
@@ -37,12 +36,6 @@ def test_no_arithmetic_is_invented() -> None:
     assert (
         passed([*((SETTINGS, text) for text in wrong), (match, "Each team has ten players.")]) == []
     )
-
-
-@defect("Plain sentences")
-def test_no_step_is_shown_between_values_of_other_things() -> None:
-    claim = only_claim(SETTINGS, "By default a download is tried again seven times.")
-    assert claim.derived == ()
 
 
 @defect("Plain sentences")
@@ -195,7 +188,6 @@ class Unsure(OverlapVerifier):
         return [Probabilities(0.4, 0.3, 0.3) for _ in pairs]
 
 
-@defect("One path")
 def test_numbers_of_a_block_are_judged_together() -> None:
     """D4: the calls of the verifier do not grow with the responses of a block."""
     calls = []

@@ -46,7 +46,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> tuple[Judge, Judge]:
     """The two verifiers of `auto`: the first is unsure, the second denies."""
     first, second = Judge("base", 0.45, 0.95), Judge("large", 0.3, 0.6)
     monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
+        "halldetect.models.verifiers.load_verifier",
         lambda spec, **_: second if spec == "large" else first,
     )
     return first, second

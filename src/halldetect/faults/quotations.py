@@ -55,10 +55,10 @@ _FINE = (QuotationState.VERBATIM, QuotationState.OTHER_DOCUMENT)
 
 
 class WrongQuotations:
-    """Finds quotations of a failing claim that the source changes, lacks or gives to another.
+    """Finds quotations that the source changes, lacks or gives to another speaker.
 
-    Never finds a title, a quotation of the question, or one from a document that is not cited; and
-    none in a claim that the source supports.
+    Never finds a title, a quotation of the question, or one from a document that is not cited.
+    Only another speaker is certain.
     """
 
     def __init__(self, reading: Reading) -> None:
@@ -66,9 +66,11 @@ class WrongQuotations:
 
     def faults(self, claim: ClaimReport, at: int) -> Iterator[Fault]:
         """Yield the changed words of each wrong quotation."""
-        for one in claim.quotations if claim.failing else ():
+        certain = any(one.state is QuotationState.OTHER_SPEAKER for one in claim.quotations)
+        for one in claim.quotations:
             if one.state not in _FINE:
-                yield Fault(ErrorKind.QUOTATION, changed_words(one), instead=one.source_words)
+                words = changed_words(one)
+                yield Fault(ErrorKind.QUOTATION, words, instead=one.source_words, certain=certain)
 
 
 class VerbatimSource:

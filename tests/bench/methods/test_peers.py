@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from halldetect.errors import FetchError, MissingExtra, ModelError
+from halldetect.protocols import Traits
 from halldetect.reading.sentences import read_document, sentences
 from halldetect.report import Probabilities
 from halldetect.verification.peers import PEERS
@@ -36,7 +37,7 @@ from tests.support.tiny_models import LINES
 from tests.support.tiny_peers import write_lettuce
 
 
-class Recorder:
+class Recorder(Traits):
     """Answers from a table by the claim and a word of the source; remembers the pairs."""
 
     def __init__(
