@@ -190,8 +190,8 @@ def some(story: Story, rng: random.Random) -> None:
     story.lines.append(sentence(f"{said.format(**parts)} {told[words]}"))
     for _ in range(2):
         rest = rng.choice(told)
-        story.pairs.append(Pair("all", sentence(f"{rng.choice(equal).format(**parts)} {rest}"),
-                                sentence(f"{rng.choice(wrong).format(**parts)} {rest}")))  # fmt: skip
+        right, other = (rng.choice(options).format(**parts) for options in (equal, wrong))
+        story.pairs.append(Pair("all", sentence(f"{right} {rest}"), sentence(f"{other} {rest}")))
 
 
 def fact(story: Story, rng: random.Random) -> None:

@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
-    corpus = windows.load(options.work / "plain_train.npz")
+    corpus = windows.Stored(options.work / "plain_train.npz")
     model = Encoder.load(options.work / options.start)
     rng = np.random.default_rng(options.seed)
     order = rng.permutation(corpus.groups.max() + 1)[corpus.groups]
@@ -57,7 +57,7 @@ def main() -> None:
     tokens = start = 0
     while start < len(claims) and time.monotonic() - started < options.seconds:
         part = claims[start : start + CHUNK]
-        chosen = corpus.chosen(part).bags
+        chosen = corpus.corpus(part).bags
         found.append(supports(logits_of(model, chosen, options.device), chosen))
         judged.append(part)
         tokens += len(chosen.ids)

@@ -113,8 +113,8 @@ def _scale(told: Teller, at: int, one: Attribute, value: Value) -> Iterator[Pair
     whole = value.number == int(value.number)
     if whole and value.number <= MOST_IN_WORDS and value.unit not in CURRENCIES:  # in words
         told.style = replace(told.style, words=True)
-        yield told.pair("number", told.said(at, one, value),
-                        told.said(at, one, _with(value, nearby(value.number, told.rng))))  # fmt: skip
+        changed = _with(value, nearby(value.number, told.rng))
+        yield told.pair("number", told.said(at, one, value), told.said(at, one, changed))
 
 
 def _bound(told: Teller, at: int, one: Attribute, value: Value) -> Iterator[Pair]:

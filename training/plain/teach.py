@@ -97,7 +97,8 @@ def main() -> None:
     if options.tokenise:
         print(f"{mixture.claims:,} claims, {len(mixture.ids) + len(mixture.tail_ids):,} tokens")
         return
-    kinds, certain = windows.about(work / "plain_train.npz")
+    stored = windows.Stored(work / "plain_train.npz")
+    kinds, certain = stored.kinds, stored.certain
     mined = np.load(work / "mined.npz")["claims"]
     chosen = np.zeros(len(kinds), bool)
     chosen[mined] = True

@@ -48,18 +48,17 @@ def training_set(work: Path, share: float, seed: int) -> tuple[windows.Corpus, n
     """
     with np.load(work / "answers.npz") as found:
         mined, plain, mixture = found["mined"], found["plain"], found["mixture"]
-    kept = np.flatnonzero(~np.isnan(mixture[:, 0]))
-    others = windows.load(work / "mixture.npz")
+    others = windows.Stored(work / "mixture.npz")
     if len(mixture) != len(others.kinds):
         raise SystemExit("the answers were given to another mixture")
-    second = others.chosen(kept)
-    first = windows.load(work / "plain_train.npz").chosen(mined)
+    kept = np.flatnonzero(~np.isnan(mixture[:, 0]))
+    first, second = windows.Stored(work / "plain_train.npz").corpus(mined), others.corpus(kept)
     room = share / (1 - share) * len(second.bags.ids)
     if len(first.bags.ids) > room:
         count = int(len(mined) // 2 * room / len(first.bags.ids))
         pairs = np.sort(np.random.default_rng(seed).permutation(len(mined) // 2)[:count])
         rows = (2 * pairs[:, None] + np.arange(2)).ravel()
-        first, plain = first.chosen(rows), plain[rows]
+        first, plain = windows.Stored(work / "plain_train.npz").corpus(mined[rows]), plain[rows]
     for name, part in (("mined", first), ("mixture", second)):
         print(f"{name}: {len(part.kinds):,} claims, {len(part.bags.ids):,} tokens", flush=True)
     return windows.Corpus.joined([first, second]), np.concatenate([plain, mixture[kept]])

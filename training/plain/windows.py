@@ -44,20 +44,6 @@ class Corpus:
     certain: np.ndarray
     groups: np.ndarray  # per claim, the number of its source
 
-    def chosen(self, claims: np.ndarray) -> Corpus:
-        """Return some of the claims, in the order of the numbers given."""
-        bags = self.bags
-        sizes = np.diff(bags.first)[claims]
-        pairs = np.concatenate([np.arange(bags.first[at], bags.first[at + 1]) for at in claims])
-        lengths = bags.lengths[pairs]
-        places = np.repeat(bags.offsets[pairs] - np.cumsum(lengths) + lengths, lengths)
-        ids = bags.ids[places + np.arange(lengths.sum())]
-        kept = Bags(
-            ids, _starts(lengths), _starts(sizes), bags.scales[pairs], bags.whole[pairs],
-            bags.labels[claims], np.asarray(""),
-        )  # fmt: skip
-        return Corpus(kept, self.kinds[claims], self.certain[claims], self.groups[claims])
-
     @staticmethod
     def joined(parts: Iterable[Corpus]) -> Corpus:
         """Return several files as one."""
@@ -85,33 +71,49 @@ def _starts(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
 
-def about(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return kind and certainty of the claims of a file of `encode`."""
-    with np.load(path) as found:
-        return found["kinds"], found["certain"]
+class Stored:
+    """A file of `encode`: texts as tokens, and the windows of each claim."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the file; nothing is put together yet."""
+        with np.load(path) as found:
+            self._data = {name: found[name] for name in found.files}
+        self.kinds, self.certain = self._data["kinds"], self._data["certain"]
+        self.groups = self._data["groups"]
+        self._first = _starts(self._data["sizes"])
+
+    def corpus(self, claims: np.ndarray | None = None) -> Corpus:
+        """Return some claims, or all, with every pair of window and claim put together."""
+        data = self._data
+        claims = np.arange(len(self.kinds)) if claims is None else claims
+        begin, *between, end = data["frame"].tolist()
+        first, middle, last = (np.array(part, np.uint16) for part in ([begin], between, [end]))
+        ids, offsets = data["ids"], data["offsets"]
+        pieces: list[np.ndarray] = []
+        lengths: list[int] = []
+        for claim in claims.tolist():
+            said = data["claims"][claim]
+            tail = ids[offsets[said] : offsets[said + 1]][:200]
+            room = LIMIT - len(tail) - len(middle) - 2
+            for window in data["windows"][self._first[claim] : self._first[claim + 1]].tolist():
+                text = ids[offsets[window] : min(offsets[window] + room, offsets[window + 1])]
+                pieces += (first, text, middle, tail, last)
+                lengths.append(len(text) + len(middle) + len(tail) + 2)
+        sizes = data["sizes"][claims]
+        rows = _places(self._first, claims)
+        bags = Bags(
+            np.concatenate(pieces), _starts(np.array(lengths)), _starts(sizes),
+            data["scales"][rows], data["whole"][rows], data["labels"][claims], np.asarray(""),
+        )  # fmt: skip
+        return Corpus(bags, self.kinds[claims], self.certain[claims], self.groups[claims])
 
 
-def load(path: Path) -> Corpus:
-    """Return a file of `encode`, with every pair of window and claim put together."""
-    with np.load(path) as found:
-        data = {name: found[name] for name in found.files}
-    texts = np.split(data["ids"], data["offsets"][1:-1])
-    begin, *between, end = data["frame"].tolist()
-    middle, last = np.array(between, np.uint16), np.array([end], np.uint16)
-    first = np.array([begin], np.uint16)
-    pieces: list[np.ndarray] = []
-    claims = np.repeat(np.arange(len(data["sizes"])), data["sizes"])
-    said = data["claims"]
-    for window, claim in zip(data["windows"].tolist(), claims.tolist(), strict=True):
-        tail = texts[said[claim]][:200]
-        room = LIMIT - 1 - len(tail) - len(middle) - 1
-        pieces += (first, texts[window][:room], middle, tail, last)
-    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces)).reshape(-1, 5).sum(1)
-    bags = Bags(
-        np.concatenate(pieces), _starts(lengths), _starts(data["sizes"]), data["scales"],
-        data["whole"], data["labels"], np.asarray(""),
-    )  # fmt: skip
-    return Corpus(bags, data["kinds"], data["certain"], data["groups"])
+def _places(first: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return the places of all members of the chosen runs."""
+    sizes = np.diff(first)[chosen]
+    ends = np.cumsum(sizes)
+    places: np.ndarray = np.repeat(first[chosen] - ends + sizes, sizes) + np.arange(ends[-1])
+    return places
 
 
 def claims_of(group: Group) -> list[tuple[str, int, int, bool]]:
