@@ -59,6 +59,8 @@ def main() -> None:
     certain = corpus.certain[::2]
     figures = {}
     for name, mine in (("made", certain), ("real", ~certain)):
+        if not mine.any():
+            continue
         print(f"{options.model}, {name}")
         print(table(kinds[mine], right[mine], wrong[mine], np.ones(mine.sum(), bool)))
         figures[name] = {
