@@ -74,14 +74,12 @@ class Bags:
 
     def padded(self, pairs: np.ndarray, pad: int) -> tuple[Tensor, Tensor]:
         """Return token ids and mask of some pairs, padded with `pad`."""
-        width = STEP * int(-(-self.lengths[pairs].max() // STEP))
-        ids = np.full((len(pairs), width), pad, dtype=np.int64)
-        mask = np.zeros((len(pairs), width), dtype=np.int64)
-        for line, pair in enumerate(pairs):
-            part = self.ids[self.offsets[pair] : self.offsets[pair + 1]]
-            ids[line, : len(part)] = part
-            mask[line, : len(part)] = 1
-        return torch.from_numpy(ids), torch.from_numpy(mask)
+        lengths = self.lengths[pairs]
+        columns = np.arange(STEP * int(-(-lengths.max() // STEP)))
+        mask = columns < lengths[:, None]
+        places = np.minimum(self.offsets[pairs][:, None] + columns, len(self.ids) - 1)
+        ids = np.where(mask, self.ids[places], pad).astype(np.int64)
+        return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64))
 
 
 def in_parts(source: Iterable[Group], size: int) -> Iterator[list[Group]]:

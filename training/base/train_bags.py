@@ -105,7 +105,11 @@ def known(labels: np.ndarray, folder: Path, mix: float) -> Known:
     `folder` may hold answers for some claims only; `mix` is the weight of an answer if the claim
     also has a label.
     """
-    answers = answers_in(folder, len(labels))
+    return known_of(labels, answers_in(folder, len(labels)), mix)
+
+
+def known_of(labels: np.ndarray, answers: np.ndarray, mix: float) -> Known:
+    """Return labels and answers (NaN without one) as targets; see `known`."""
     asked = ~np.isnan(answers[:, 0])
     gold = labels < 4
     share = np.where(asked, np.where(gold, mix, 1.0), 0.0)
