@@ -92,7 +92,9 @@ class Lessons:
             places = (student.moved(same[0][drawn]), student.moved(same[1][drawn]))
             parts[name] = apart(states, places, epsilon)
         final = theirs.final.float()
-        parts["final"] = (ours.final.float() - final).square().mean() / final.square().mean()
+        parts["final"] = (ours.final.float() - final).square().mean() / final.square().mean().clamp(
+            min=1e-9
+        )
         states = parts["lower"] + parts["upper"] + options.final * parts["final"]
         loss = parts["soft"] + options.gold * parts["gold"] + options.states * left * states
         right = (ours.logits.argmax(-1) == 0) == (theirs.logits.argmax(-1) == 0)
@@ -241,7 +243,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--layers", type=numbers(2, int), default=(14, 18), metavar="S,C",
                        help="layers for sources, and for claims")  # fmt: skip
     found.add_argument("--widths", type=numbers(3, float), default=(0.67, 0.67, 0.67),
-                       metavar="A,B,C", help="share of channels up to S, up to C, and above")  # fmt: skip
+                       metavar="A,B,C", help="share of channels: up to S, to C, above")  # fmt: skip
     found.add_argument("--question", default="Answer:", help="after each claim, on its own line")
     found.add_argument("--last", type=int, default=1, help="tokens of a claim for all layers")
     found.add_argument("--rank", type=int, default=48)

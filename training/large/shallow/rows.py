@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from os.path import commonprefix
 from pathlib import Path
 
 import numpy as np
@@ -46,9 +45,10 @@ class Level:
     def taken(self, places: Sequence[Ints], size: int) -> tuple[Level, Ints]:
         """Return some tokens of every row in `size` slots, and where they come from.
 
-        A slot that is left over sees itself alone.
+        A slot that is left over sees itself alone; it holds any other token, each another one, so
+        that gradients are not added up in one place.
         """
-        at = np.zeros((len(places), size), np.int64)
+        at = np.tile(np.arange(size), (len(places), 1))
         level = Level(*(np.zeros((len(places), size), np.int32) for _ in range(4)))
         level.group[:] = -1 - np.arange(size)
         level.claim[:] = -1
@@ -92,9 +92,10 @@ class Questions:
 
     def __init__(self, base: Path, question: str) -> None:
         model = GgufFile(base)
-        texts = [prompt.claims(["x"])[0] for prompt in (Prompt(model), Prompt(model, question))]
-        shared = len(commonprefix(texts))
-        self.old, self.new = (np.array(text[shared:], np.int32) for text in texts)
+        one, two = (prompt.claims(["x"])[0] for prompt in (Prompt(model), Prompt(model, question)))
+        alike = [first == second for first, second in zip(one, two, strict=False)]
+        shared = alike.index(False) if False in alike else len(alike)
+        self.old, self.new = (np.array(text[shared:], np.int32) for text in (one, two))
 
     def exchanged(self, data: Groups) -> Groups:
         """Return the groups with the student's question after every claim."""
