@@ -259,12 +259,13 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--longest", type=int, default=2048, help="tokens of a source")
     found.add_argument("--row", type=int, default=16384, help="tokens of a row")
     found.add_argument("--rows", type=int, default=2, help="rows of a step")
-    found.add_argument("--claims", type=int, default=6144, help="slots for claims' tokens in a row")
+    found.add_argument("--claims", type=int, default=7168, help="slots for claims' tokens in a row")
     found.add_argument("--answers", type=int, default=512, help="claims of a row at most")
     found.add_argument("--exam", action="store_true", help="measure on the development sets")
     found.add_argument("--seed", type=int, default=1)
     found.add_argument("--every", type=int, default=25, help="steps between reports")
     found.add_argument("--save-every", type=float, default=150.0, help="seconds")
+    found.add_argument("--eager", action="store_true", help="compile the attention alone")
     found.add_argument("--device", default="cuda")
     return found
 

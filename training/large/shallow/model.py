@@ -133,14 +133,15 @@ class Reading(NamedTuple):
 class Teacher:
     """The large verifier with its adapter merged into it."""
 
-    def __init__(self, base: Verifier, adapter: Adapter) -> None:
+    def __init__(self, base: Verifier, adapter: Adapter, *, eager: bool = False) -> None:
+        """Merge the adapter into the base; `eager` compiles the attention alone."""
         self.base, self.shape, self.device = base, base.shape, base.device
         for number, frozen in enumerate(base.frozen):
             base.frozen[number] = merged(frozen, adapter, number, base.dtype)
-        self.layer = Layer(self.shape, attention(base.kind))
-        compiled = compiler(self.device)
-        self.attended = compiled(self.layer.attended)
-        self.fed = compiled(self.layer.fed)
+        self.layer = Layer(self.shape, attention(base.kind, alone=eager))
+        self.compiled = compiler(self.device, eager)
+        self.attended = self.compiled(self.layer.attended)
+        self.fed = self.compiled(self.layer.fed)
 
     def angles(self, positions: Tensor) -> Angles:
         """Return the angles of tokens: rows x 1 x tokens x half a head."""
@@ -195,8 +196,7 @@ class Student:
                 for end, sizes in (("weight", (narrow, wide)), ("bias", (narrow,))):
                     value = torch.zeros(sizes, device=self.device).requires_grad_()
                     self.maps[f"{name}.{number}.{end}"] = value
-        compiled = compiler(self.device)
-        self.parts = [compiled(Layer.__call__) for _ in range(3)]
+        self.parts = [teacher.compiled(Layer.__call__) for _ in range(3)]
         self.names = [f"{short}.{side}" for short in self.shape.maps for side in "AB"]
 
     def layers(self, part: int) -> range:
@@ -281,9 +281,9 @@ class Student:
         return pack.sparse(some & ~full, full, visible)
 
 
-def compiler(device: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def compiler(device: str, eager: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return what compiles functions for shapes that never change, on a GPU."""
-    if device != "cuda":
+    if eager or device != "cuda":
         return lambda function: function
     torch._dynamo.config.recompile_limit = 64  # parts and widths share the code of one layer
     return lambda function: torch.compile(function, dynamic=False, fullgraph=True)
@@ -299,9 +299,9 @@ def merged(frozen: Weights, adapter: Adapter, number: int, dtype: torch.dtype) -
     norm1, qkv, bias, out, norm2, gate_up, down = frozen
 
     def change(*names: str) -> Tensor:
-        found = [adapter[f"layers.{number}.{name}.B"] @ adapter[f"layers.{number}.{name}.A"]
-                 for name in names]  # fmt: skip
-        return torch.cat(found).to(qkv.device)
+        keys = [f"layers.{number}.{name}" for name in names]
+        sides = [[adapter[f"{key}.{side}"].to(qkv.device) for side in "BA"] for key in keys]
+        return torch.cat([b @ a for b, a in sides])
 
     return (
         norm1, (qkv.float() + change("q", "k", "v")).to(dtype), bias,

@@ -29,7 +29,7 @@ class Room:
 
     row: int = 16384  # tokens of a row
     rows: int = 2
-    claims: int = 6144  # slots for the tokens of claims in a row
+    claims: int = 7168  # slots for the tokens of claims in a row
     answers: int = 512  # claims of a row
 
 
