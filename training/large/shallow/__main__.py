@@ -127,7 +127,7 @@ def train(
         for group in optimizer.param_groups:
             group["lr"] = group["top"] * rate(progress, number, options.warm)
         loss, parts = lessons(step, 1 - progress)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         parts["norm"] = torch.nn.utils.clip_grad_norm_([*lora, *maps], 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

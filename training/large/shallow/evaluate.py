@@ -25,7 +25,6 @@ SETS = {
 CONFIG = Path(__file__).parents[3] / "src/halldetect/weights/large/config.json"
 
 
-@torch.no_grad()
 def of_teacher(student: Student, stream: Iterable[Step], claims: int) -> NDArray[np.float32]:
     """Return the teacher's logits of all claims, NaN where it was not asked."""
     found = np.full((claims, 3), np.nan, np.float32)

@@ -28,7 +28,6 @@ def sampled(places: Tensor, most: int = SAMPLE) -> Tensor:
     return torch.randperm(len(places))[:most]
 
 
-@torch.no_grad()
 def channels(teacher: Teacher, setting: Setting, steps: Iterable[Step]) -> list[Tensor]:
     """Return the channels that each layer keeps, in order."""
     shape = teacher.shape

@@ -148,7 +148,6 @@ class Teacher:
         angles = positions[:, None, :, None].float() * self.base.rates
         return Angles(angles.cos(), angles.sin())
 
-    @torch.no_grad()
     def __call__(
         self,
         rows: pack.Packed,
@@ -156,19 +155,22 @@ class Teacher:
         each: Callable[[int, Tensor, Tensor], None] = lambda *_: None,
     ) -> Reading:
         """Read the rows; `each` gets every layer's number, its input and what it feeds forward."""
-        batch = pack.to_device(rows, self.device, self.base.kind)
-        x = functional.embedding(batch.ids, self.base.embedding)
-        angles = self.angles(batch.positions)
-        kept = [x, x]
-        for number, frozen in enumerate(self.base.frozen):
-            middle = self.attended(x, angles, (), batch.mask, frozen, ())
-            each(number, x, middle)
-            x = self.fed(middle, frozen, ())
-            for at, layers in enumerate((setting.source, setting.claim)):
-                if number + 1 == layers:
-                    kept[at] = x
-        final = normalised(x.flatten(0, 1)[batch.answers], self.base.norm, self.shape.epsilon)
-        return Reading(functional.linear(final.float(), self.base.head), kept[0], kept[1], final)
+        with torch.no_grad():
+            batch = pack.to_device(rows, self.device, self.base.kind)
+            x = functional.embedding(batch.ids, self.base.embedding)
+            angles = self.angles(batch.positions)
+            kept = [x, x]
+            for number, frozen in enumerate(self.base.frozen):
+                middle = self.attended(x, angles, (), batch.mask, frozen, ())
+                each(number, x, middle)
+                x = self.fed(middle, frozen, ())
+                for at, layers in enumerate((setting.source, setting.claim)):
+                    if number + 1 == layers:
+                        kept[at] = x
+            final = normalised(x.flatten(0, 1)[batch.answers], self.base.norm, self.shape.epsilon)
+            return Reading(
+                functional.linear(final.float(), self.base.head), kept[0], kept[1], final
+            )
 
 
 class Student:
