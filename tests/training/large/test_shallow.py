@@ -11,9 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from halldetect.models.gguf import GgufFile  # noqa: E402
-
 from halldetect.large.answer_prompt import QUESTION, Prompt  # noqa: E402
+from halldetect.large.gguf import GgufFile  # noqa: E402
 from halldetect.large.torch_model import rotated  # noqa: E402
 from tests.support.tiny_qwen import TinyModel, write_tiny  # noqa: E402
 from tests.training.large.test_large_model import groups  # noqa: E402

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from halldetect.models.gguf import GgufFile
 from numpy.typing import NDArray
 
 from halldetect.large.answer_prompt import Prompt
+from halldetect.large.gguf import GgufFile
 from training.large import pack
 from training.large.pack import Groups, Packed, Unit
 from training.large.shallow.setting import Setting
