@@ -7,10 +7,10 @@ continue those of the source. So a source is read once for any number of claims.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -23,6 +23,8 @@ from training.large.model import Batch
 
 BLOCK = 128  # tokens of one block of the attention mask
 LONGEST_CLAIM = 2000  # characters; far beyond any sentence
+
+Made = TypeVar("Made")
 
 ENTAILMENT, NEUTRAL, CONTRADICTION, DENIED, NONE = range(5)
 CODES = {
@@ -165,10 +167,23 @@ def units(data: Groups, chosen: Iterable[int], row: int, longest: int) -> Iterat
             yield Unit(group, start, end, length, size)
 
 
-def packed(stream: Iterable[Unit], row: int, window: int = 768) -> Iterator[list[Unit]]:
+def packed(
+    stream: Iterable[Unit],
+    row: int,
+    window: int = 768,
+    needs: Callable[[Unit], tuple[int, ...]] = lambda _: (),
+    limits: tuple[int, ...] = (),
+) -> Iterator[list[Unit]]:
     """Yield rows of units with little padding: the largest first, each where it fits best.
 
     Rows that are less than 99 % full are repacked with the next units.
+
+    Args:
+        stream: the units.
+        row: tokens of a row.
+        window: units to sort at a time.
+        needs: what a unit takes of other things of which a row has few.
+        limits: how much of these a row has.
     """
     pool: list[Unit] = []
     iterator = iter(stream)
@@ -185,21 +200,27 @@ def packed(stream: Iterable[Unit], row: int, window: int = 768) -> Iterator[list
         pool.sort(key=lambda unit: -unit.size)
         rows: list[list[Unit]] = []
         room: list[int] = []
+        spare: list[list[int]] = []
         for unit in pool:
             best = -1
+            wanted = needs(unit)
             for place, free in enumerate(room):
-                if unit.size <= free and (best < 0 or free < room[best]):
-                    best = place
+                if unit.size <= free and (best < 0 or free < room[best]):  # noqa: SIM102
+                    if all(n <= left for n, left in zip(wanted, spare[place], strict=True)):
+                        best = place
             if best < 0:
                 rows.append([])
                 room.append(row)
+                spare.append(list(limits))
                 best = len(rows) - 1
             rows[best].append(unit)
             room[best] -= unit.size
+            spare[best] = [left - n for n, left in zip(wanted, spare[best], strict=True)]
         last = done or len(pool) > 20 * window  # units that never fit well together
         pool = []
-        for units_of_row, free in zip(rows, room, strict=True):
-            if last or free <= row // 100:
+        for units_of_row, free, left in zip(rows, room, spare, strict=True):
+            full = any(n <= limit // 50 for n, limit in zip(left, limits, strict=True))
+            if last or full or free <= row // 100:
                 yield units_of_row
             else:
                 pool.extend(units_of_row)
@@ -292,12 +313,24 @@ def block_mask(
     group: torch.Tensor, claim: torch.Tensor, partial: torch.Tensor, full: torch.Tensor
 ) -> Any:
     """Return the same for flex_attention, from precomputed blocks."""
-    from torch.nn.attention.flex_attention import BlockMask
 
     def visible(b: Any, h: Any, q: Any, k: Any) -> Any:
         same = group[b, q] == group[b, k]
         seen = (claim[b, k] == 0) | (claim[b, q] == claim[b, k])
         return same & seen & (q >= k)
+
+    return sparse(partial, full, visible)
+
+
+def sparse(partial: torch.Tensor, full: torch.Tensor, visible: Callable[..., Any]) -> Any:
+    """Return the mask of flex_attention from its blocks, rows x blocks of queries x of keys.
+
+    Args:
+        partial: whether some of a block's tokens, but not all, are visible.
+        full: whether all are.
+        visible: tells it of a single query and key.
+    """
+    from torch.nn.attention.flex_attention import BlockMask
 
     def ordered(blocks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         counts = blocks.sum(-1, dtype=torch.int32)[:, None]
@@ -329,22 +362,31 @@ def prefetched(
 ) -> Iterator[Packed]:
     """Yield steps of `per_step` rows, built ahead by threads; empty rows fill the last step, so
     that every step has the same shape."""
+    yield from ahead(steps_of(rows, per_step), lambda step: build(data, step, row), depth)
+
+
+def steps_of(rows: Iterable[list[Unit]], per_step: int) -> Iterator[list[list[Unit]]]:
+    """Yield the rows in steps; empty rows fill the last one."""
+    step: list[list[Unit]] = []
+    for units_of_row in rows:
+        step.append(units_of_row)
+        if len(step) == per_step:
+            yield step
+            step = []
+    if step:
+        yield step + [[] for _ in range(per_step - len(step))]
+
+
+def ahead(
+    steps: Iterable[list[list[Unit]]], make: Callable[[list[list[Unit]]], Made], depth: int = 6
+) -> Iterator[Made]:
+    """Yield what is made of each step, in order, made ahead by threads."""
     from concurrent.futures import Future, ThreadPoolExecutor
 
-    def steps() -> Iterator[list[list[Unit]]]:
-        step: list[list[Unit]] = []
-        for units_of_row in rows:
-            step.append(units_of_row)
-            if len(step) == per_step:
-                yield step
-                step = []
-        if step:
-            yield step + [[] for _ in range(per_step - len(step))]
-
     with ThreadPoolExecutor(4) as pool:
-        waiting: list[Future[Packed]] = []
-        for step in steps():
-            waiting.append(pool.submit(build, data, step, row))
+        waiting: list[Future[Made]] = []
+        for step in steps:
+            waiting.append(pool.submit(make, step))
             if len(waiting) >= depth:
                 yield waiting.pop(0).result()
         for future in waiting:

@@ -23,7 +23,7 @@ from halldetect.verification.verifiers.encoding import encodable
 ANSWERS = (" Yes", " Maybe", " No")  # entailment, neutral, contradiction
 _BEFORE_PASSAGE = "Document: "
 _BEFORE_CLAIM = "\n\nClaim: "
-_QUESTION = "\n\nIs the claim true according to the document? Answer:"
+QUESTION = "\n\nIs the claim true according to the document? Answer:"
 # Extra tokens that can form where a text meets the words around it.
 _SEAM_TOKENS = 8
 # Divides text before pairs of pieces are merged; "qwen2" in llama.cpp.
@@ -38,14 +38,18 @@ _FRAME_WORD = re.compile(r"^([ \t]*(?:document|claim|answer)[ \t]*):", re.IGNORE
 class Prompt:
     """Tokens of passages and claims, and of the three answers."""
 
-    def __init__(self, model: GgufFile) -> None:
-        """Build the tokenizer from the vocabulary of the base model."""
+    def __init__(self, model: GgufFile, question: str = QUESTION) -> None:
+        """Build the tokenizer from the vocabulary of the base model.
+
+        `question` follows each claim.
+        """
+        self._question = question
         vocabulary = model.metadata["tokenizer.ggml.tokens"]
         numbers = {token: number for number, token in enumerate(vocabulary)}
         self.answers = tuple(numbers[word.replace(" ", "Ġ")] for word in ANSWERS)
         self._tokenizer = _tokenizer(numbers, model.metadata["tokenizer.ggml.merges"])
         self.frame_tokens = _SEAM_TOKENS + sum(
-            self.count([_BEFORE_PASSAGE, _BEFORE_CLAIM, _QUESTION])
+            self.count([_BEFORE_PASSAGE, _BEFORE_CLAIM, question])
         )
 
     def count(self, texts: Sequence[str]) -> list[int]:
@@ -58,7 +62,7 @@ class Prompt:
 
     def claims(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the tokens of each claim with the question around it."""
-        return self._encode([_BEFORE_CLAIM + _harmless(text) + _QUESTION for text in texts])
+        return self._encode([_BEFORE_CLAIM + _harmless(text) + self._question for text in texts])
 
     def _encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         ready = [encodable(text) for text in texts]

@@ -1,0 +1,1 @@
+"""The large verifier with fewer layers, narrower layers and a shorter question."""
