@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from halldetect.reading import assertions, lead_ins
+from halldetect.reading import assertions, cells
 from halldetect.reading.injections import blank_injections
 from halldetect.reading.sources import read_source
 
@@ -100,52 +101,58 @@ def _not_asserting(content: str, **options: Any) -> str | None:
     return reason if reason in _WITHOUT_LETTERS else None
 
 
-def _needs_denial(lead: lead_ins.LeadIn, *_: Any, **__: Any) -> bool:
-    return lead.denies
-
-
-def _plain_cells(block: Any, *_: Any, **__: Any) -> Iterator[lead_ins.Cell]:
+def _plain_cells(block: Any, *_: Any, **__: Any) -> Iterator[cells.Cell]:
     for line in block.lines:
         if line.text.text.strip():
-            yield lead_ins.Cell(line.text.stripped())
+            yield cells.Cell(line.text.stripped())
 
 
 FAMILIES: tuple[Family, ...] = (
     Family(
         "courtesies and questions",
         {
-            "reading.assertions": "no_assertion _COURTESY _TELLS _MAX_COURTESY _announces "
-            "_ANNOUNCED "
-            "_LENGTH_OR_READER _is_question _QUESTION_END _WH _LEADING_QUESTION"
+            "reading.assertions": "no_assertion _COURTESY _TELLS _MAX_COURTESY _is_courtesy _tells "
+            "_announces _ANNOUNCED _LENGTH_OR_READER _is_question _QUESTION_END _WH "
+            "_LEADING_QUESTION"
         },
         {
             "reading.response.no_assertion": _not_asserting,
-            "reading.lead_ins.no_assertion": _not_asserting,
+            "reading.cells.no_assertion": _not_asserting,
         },
     ),
     Family(
-        "headings and topics",
-        {
-            "reading.assertions": "names_topic _may_state _may_be_verb_at _LABELS _NUMBERED _PARTS "
-            "_STATING _JOINING _PARTICIPLES _PLURALS _PLAIN _VALUE _YEAR _CODE_NAME _LATIN"
-        },
-        {"reading.response.names_topic": _no, "reading.lead_ins.names_topic": _no},
+        "short headings",
+        {"reading.assertions": "is_topic MAX_TOPIC _STATES _NUMBERED"},
+        {"reading.response.is_topic": _no},
     ),
     Family(
-        "lead-ins and labels",
-        {
-            "reading.lead_ins": "_LABEL _AFTER_BOLD _OPEN_WORDS _OPEN_END is_independent _FRAGMENT "
-            "_ADDED label_of needs_lead_in with_lead_in LeadIn strip_end"
-        },
-        {
-            "reading.response.needs_lead_in": _needs_denial,
-            "reading.response.label_of": lambda text, *_: (None, text),
-        },
+        "leads of list items",
+        {"reading.response": "_Lead _needs _LABEL"},
+        {"reading.response._needs": _no},
     ),
     Family(
         "denials in the response",
-        {"reading.lead_ins": "FALSE denies"},
-        {"reading.lead_ins.LeadIn.denies": False},
+        {"reading.response": "_FALSE _DENIAL"},
+        {"reading.response._DENIAL": re.compile(r"(?!)(?P<title>)")},
+    ),
+    Family(
+        "table rows and code cells",
+        {"reading.cells": "*"},
+        {"reading.response.read_row": _plain_cells, "reading.response.read_code": _plain_cells},
+    ),
+    Family(
+        "citations and openers",
+        {
+            "reading.citations": "_CITATION _OPENER remove_citations remove_openers _NAMED_OPENER "
+            "split_named_source"
+        },
+        {
+            "reading.response.remove_citations": lambda text: (text, ()),
+            "reading.cells.remove_citations": lambda text: (text, ()),
+            "reading.response.remove_openers": _same,
+            "reading.claims.remove_openers": _same,
+            "reading.response.split_named_source": lambda text, names: (text, ()),
+        },
     ),
     Family(
         "pronouns, second reading",
@@ -176,30 +183,11 @@ FAMILIES: tuple[Family, ...] = (
         {"reading.response.answering": _same},
     ),
     Family(
-        "table rows and code cells",
-        {"reading.lead_ins": "read_row read_code Cell _spelled _named _SIGNS _ASSIGNMENT _COMMENT"},
-        {"reading.response.read_row": _plain_cells, "reading.response.read_code": _plain_cells},
-    ),
-    Family(
-        "citations and openers",
-        {
-            "reading.citations": "_CITATION _OPENER remove_citations remove_openers _NAMED_OPENER "
-            "split_named_source"
-        },
-        {
-            "reading.response.remove_citations": lambda text: (text, ()),
-            "reading.lead_ins.remove_citations": lambda text: (text, ()),
-            "reading.response.remove_openers": _same,
-            "reading.claims.remove_openers": _same,
-            "reading.response.split_named_source": lambda text, names: (text, ()),
-        },
-    ),
-    Family(
         "look-alikes and disguises",
         {"reading.normalise": "*"},
         {
             f"reading.{module}.normalised": _same
-            for module in ("response", "lead_ins", "sentences", "sources")
+            for module in ("response", "cells", "sentences", "sources")
         }
         | {"reading.response.unreadable": _nothing},
     ),

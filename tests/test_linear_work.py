@@ -16,7 +16,7 @@ from halldetect import Detector
 from halldetect.agents import conversation, messages, rules
 from halldetect.cli.hook import read_transcript
 from halldetect.facts import computations, phrases, quantities, recogniser
-from halldetect.faults import error_kinds, verbatim, wrong_words
+from halldetect.faults import error_kinds, identifiers, quotations, wrong_words
 from halldetect.files.decoding import decode
 from halldetect.files.office_files import read_pages
 from halldetect.reading import (
@@ -27,7 +27,6 @@ from halldetect.reading import (
     document,
     html_page,
     languages,
-    lead_ins,
     markdown,
     normalise,
     overlap,
@@ -84,17 +83,17 @@ def quoted(text: str) -> str:
 IN_ALL = "In all 997 tickets were sold"
 # What is measured, by a name; every public function that takes a text of a user.
 WAYS: dict[str, Callable[[str], object]] = {
-    "identifiers": verbatim.identifiers,
-    "invented": lambda text: verbatim.invented(text, [text[::-1]]),
-    "find_spelled": lambda text: verbatim.find_spelled(text[: len(text) // 8], [text]),
-    "quotations of a claim": lambda text: verbatim.VerbatimSource([PROSE]).quotations(text),
-    "quotations of a long one": lambda text: verbatim.VerbatimSource([PROSE]).quotations(
+    "identifiers": identifiers.identifiers,
+    "invented": lambda text: identifiers.invented(text, [text[::-1]]),
+    "find_spelled": lambda text: identifiers.find_spelled(text[: len(text) // 8], [text]),
+    "quotations of a claim": lambda text: quotations.VerbatimSource([PROSE]).quotations(text),
+    "quotations of a long one": lambda text: quotations.VerbatimSource([PROSE]).quotations(
         quoted(text)
     ),
-    "quotations in a source": lambda text: verbatim.VerbatimSource([text]).quotations(
+    "quotations in a source": lambda text: quotations.VerbatimSource([text]).quotations(
         quoted(text[: len(text) // 2])
     ),
-    "changed_words": lambda text: verbatim.changed_words(
+    "changed_words": lambda text: quotations.changed_words(
         QuotationReport(QuotationState.CHANGED, text, f"{text[1:]} x", 0)
     ),
     "other_number of a claim": lambda text: error_kinds.other_number(text, PROSE),
@@ -141,7 +140,7 @@ WAYS: dict[str, Callable[[str], object]] = {
     "abstains": answers.abstains,
     "no_assertion": assertions.no_assertion,
     "could_assert": lambda text: assertions.could_assert(text, "a heading"),
-    "names_topic": lambda text: assertions.names_topic(text, marked=True),
+    "is_topic": assertions.is_topic,
     "is_sentence": assertions.is_sentence,
     "is_code": assertions.is_code,
     "remove_citations": lambda text: citations.remove_citations(tracked(text)),
@@ -150,7 +149,6 @@ WAYS: dict[str, Callable[[str], object]] = {
     "place_of": lambda text: document.place_of(text[:200], text[1:]),
     "html_text": html_page.html_text,
     "detect": languages.detect,
-    "is_independent": lead_ins.is_independent,
     "read_blocks": markdown.read_blocks,
     "normalised": lambda text: normalise.normalised(tracked(text)),
     "unreadable": normalise.unreadable,

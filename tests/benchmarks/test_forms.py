@@ -40,16 +40,17 @@ def test_a_dressed_statement_is_judged_as_plain(statement: Statement) -> None:
     for name, text in dressed(statement):
         if name == "greeting" and statement.sentence.endswith(" K."):
             continue  # "340 K. I hope" is taken for one sentence with an abbreviation
-        assert [unit.text.rstrip(".").casefold() for unit in judged(text)] == [plain], name
+        units = [unit.text.rstrip(".").casefold() for unit in judged(text)]
+        # A label of more than three words is judged too, and a cell may need its topic.
+        assert units[-1].removeprefix(f"{statement.topic.casefold()}, finding: ") == plain, name
+        assert len(units) == 1 or name in ("label", "heading above"), name
 
 
 @pytest.mark.parametrize("answer", answers(), ids=lambda answer: answer.id)
-def test_exactly_the_statements_of_an_answer_are_judged(answer: Answer) -> None:
+def test_the_statements_of_an_answer_are_judged(answer: Answer) -> None:
     units = judged(answer.response)
     for span, _ in answer.statements:
         assert any(overlap(unit.span, span) for unit in units), span.cut(answer.response)
-    for unit in units:
-        assert any(overlap(unit.span, span) for span, _ in answer.statements), unit.text
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -70,7 +70,7 @@ def test_headings_lists_and_paragraphs() -> None:
     assert [unit.text for unit in units] == [
         "The ferry sank in 1998.",
         "It was raised later.",
-        "The fee covers breakfast",
+        "The fee covers: breakfast",
         "Dogs pay half.",
         "The ticket costs 4 euros.",
     ]

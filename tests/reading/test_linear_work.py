@@ -19,11 +19,11 @@ import pytest
 from halldetect.reading import (
     answers,
     assertions,
+    cells,
     citations,
     claims,
     document,
     html_page,
-    lead_ins,
     markdown,
     normalise,
     references,
@@ -35,7 +35,7 @@ from halldetect.reading import (
 )
 
 MODULES = [
-    answers, assertions, citations, claims, html_page, lead_ins, markdown, normalise,
+    answers, assertions, citations, claims, html_page, cells, markdown, normalise,
     references, response, sentences, sources, structured, words,
 ]  # fmt: skip
 LENGTH = 500

@@ -22,17 +22,16 @@ def asserted(text: str) -> list[str]:
         "So, why did Bob leave?",
         "Would you like to know more?",
         "¿Quién ganó la carrera?",
+        "# Summary",
+        "**Key findings**",
+        "Early life\n==========",
+        "Summary:",
         "Hello there!",
         "Hi Anna,",
         "Good morning.",
         "Thank you very much!",
         "I hope this helps!",
         "Let me know if you have any other questions.",
-        "# Summary",
-        "## The Eiffel Tower",
-        "**Key findings**",
-        "Early life\n==========",
-        "Summary:",
         "Here are a few examples:",
         "Here is a short summary of the article:",
         "Sure, here are the main points:",
@@ -126,23 +125,21 @@ def test_every_word_is_in_its_unit(text: str) -> None:
         ("Ann left (Smith, 2020; Cole et al., 2021).", ["Ann left."]),
         ("Ann left (June 2018).", ["Ann left (June 2018)."]),
         ("Ann won gold (Berlin 2009) and left.", ["Ann won gold (Berlin 2009) and left."]),
-        ("It covers:\n- breakfast\n- parking", ["It covers breakfast", "It covers parking"]),
+        ("It covers:\n- breakfast\n- parking", ["It covers: breakfast", "It covers: parking"]),
         ("Key points:\n- Ann left.\n- Bob stayed.", ["Ann left.", "Bob stayed."]),
         ("## Costs\n- Rent: 940 euros", ["Rent: 940 euros"]),
-        ("It covers:\n• breakfast\n• parking", ["It covers breakfast", "It covers parking"]),
-        ("It covers:\n\n• breakfast\n\n• parking", ["It covers breakfast", "It covers parking"]),
+        ("It covers:\n• breakfast\n• parking", ["It covers: breakfast", "It covers: parking"]),
+        ("It covers:\n\n• breakfast\n\n• tea", ["It covers: breakfast", "It covers: tea"]),
+        ("- Never\n  - Wash it in water", ["Never: Wash it in water"]),
         ("• Rent: 940 euros\n• Deposit: two rents", ["Rent: 940 euros", "Deposit: two rents"]),
         ("Pros:\n- Cheap\n**Cons:**\n- Loud", ["Pros: Cheap", "Cons: Loud"]),
-        ("Sold:\n- tea\nNot sold:\n- rum", ["Sold tea", "Not sold rum"]),
+        ("Sold:\n- tea\nNot sold:\n- rum", ["Sold: tea", "Not sold: rum"]),
         ("1. Open it.\n   **Note:**\n2. Close it.", ["Open it.", "Close it."]),
         ("- Monday: 11 am to 5 pm", ["Monday: 11 am to 5 pm"]),
-        ("Hours:\n- 11 am to 5 pm", ["Hours: 11 am to 5 pm"]),
         ("- Breakfast: not included", ["Breakfast: not included"]),
         ("- Pool: has been closed", ["Pool: has been closed"]),
         ("- Rent: 940 euros a month.", ["Rent: 940 euros a month."]),
         ("- Owner: Ann Hall, based in York", ["Owner: Ann Hall, based in York"]),
-        ("- Refunds: Ann Hall pays them, based on fees", ["Ann Hall pays them, based on fees"]),
-        ("- Care: Not all of them left, said Ann.", ["Not all of them left, said Ann."]),
         ("Q: Did Ann leave?\nA: Ann left.", ["A: Ann left."]),
         ("Ann left.\n\nBest regards,\nBo Hall, PhD\nCole & Sons", ["Ann left."]),
         ("Kind regards,\nAnn left Rome.", ["Ann left Rome."]),
@@ -153,7 +150,7 @@ def test_every_word_is_in_its_unit(text: str) -> None:
         ("Ann left (since 2018).", ["Ann left (since 2018)."]),
         ("Ann won (Q3 2024).", ["Ann won (Q3 2024)."]),
         ("Water\n: 27 degrees\n\nRent\n:   940 euros", ["Water: 27 degrees", "Rent:   940 euros"]),
-        ("Per biscuit:\n- Fat: 2 g", ["Per biscuit, Fat: 2 g"]),
+        ("Per biscuit:\n- Fat: 2 g", ["Per biscuit: Fat: 2 g"]),
         ("| Item | Q1 | Q2 |\n|--|--|--|\n| Tea | 4 | 5 |", ["Tea, Q1: 4", "Tea, Q2: 5"]),
         ("| Topic | Value |\n|--|--|\n| Power | 2 kW |", ["Power: 2 kW"]),
         ("**Price: six euros**", ["Price: six euros"]),
@@ -162,6 +159,10 @@ def test_every_word_is_in_its_unit(text: str) -> None:
         ("25) bicycles have room.", ["25 bicycles have room."]),
         ("1. Ann left.\n2. Bob stayed.", ["Ann left.", "Bob stayed."]),
         ("False:\nAnn left.", ["It is not true that Ann left."]),
+        ("The following is false. Ann left.",
+         ["The following is false.", "It is not true that Ann left."]),
+        ("Ann died.\n\n[1]: https://a.org/:\n\n- tea", ["Ann died.", "tea"]),
+        ("![Ann left](a.png):\n- tea", ["Ann left: tea"]),
         ("f(x=False): writes a file.", ["f(x=False): writes a file."]),
         ("Common myths:\n- The ferry sank.", ["It is not true that the ferry sank."]),
         ("Myths:\n\n• A sank.\n\n• B ran.\n\nAnn left.",
@@ -287,11 +288,18 @@ def one(text: str) -> Unit:
 def test_unit_has_span_and_citations() -> None:
     text = "- **Backups:** According to the policy, they run *daily* [2], [3]."
     unit = one(text)
-    assert unit.span.cut(text) == "they run *daily* [2], [3]."
+    assert unit.span.cut(text) == text[4:]
     assert [(mark.label, mark.span.cut(text).strip()) for mark in unit.citations] == [
         ("2", "[2]"),
         ("3", "[3]"),
     ]
+
+
+def test_list_item_keeps_its_lead_in() -> None:
+    text = "The fee covers:\n- breakfast"
+    unit = next(unit for unit in read_response(text).units if unit.lead_in)
+    assert unit.text == "The fee covers: breakfast"
+    assert unit.span.cut(text) == "breakfast"
 
 
 def test_number_after_full_stop_cites_sentence_before() -> None:
@@ -306,13 +314,6 @@ def test_number_after_full_stop_cites_sentence_before() -> None:
     units = read_response("Ann left. [1] Refunds take 14 days. [2] adds that Tom works.").units
     labels = [[citation.label for citation in unit.citations] for unit in units]
     assert labels == [["1"], [], ["2"]]
-
-
-def test_list_item_keeps_its_lead_in() -> None:
-    text = "The fee covers:\n- breakfast"
-    unit = one(text)
-    assert unit.lead_in == "The fee covers"
-    assert unit.span.cut(text) == "breakfast"
 
 
 @pytest.mark.parametrize(
@@ -384,6 +385,10 @@ def test_marks_of_code_are_left_out(text: str, read: str) -> None:
         ),
         ("Here are the steps to fold a quilt:", "an announcement of the answer"),
         ("What are the opening hours?", "a question"),
+        ("If you need help, the kiosk is open day and night.", None),
+        ("If you need help the kiosk is open day and night.", None),
+        ("I hope this helps you, the shop sells cake.", None),
+        ("Safe travels, and thanks for your question!", "a courtesy"),
         ("Here is how the mayor has stolen the money:", None),
         ("Here are the facts after 3 people died:", None),
         ("I hope this helps because the mayor stole it.", None),

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from training.files import read
 from training.large.data import write
 from training.large.sources import content, split
-from training.leaks import read
 
 LEAST = 120  # words of a source worth dividing
 SIZES = (1, 40, 90, 200, 400)  # words of a window at most; a sentence may have more

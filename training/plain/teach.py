@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from training.files import read
 from training.large import adapter, pack
 from training.large.measure import LONGEST
 from training.large.model import Verifier
 from training.large.sources import readable
-from training.leaks import read
 from training.plain import windows
 
 FALSE, TRUE = 0.3, 0.7  # P(E) of a right sentence below, of a wrong one above: the pair goes

@@ -22,8 +22,8 @@ import numpy as np
 
 from training.base.bags import CODES, LIMIT, Bags, Group, _Windows, in_parts
 from training.base.encoder import TOKENIZER
+from training.files import read
 from training.large.pack import parts_of
-from training.leaks import read
 from training.plain.pairs import KINDS
 
 CHUNK = 200

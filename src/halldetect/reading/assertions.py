@@ -1,28 +1,23 @@
-"""Tests of a piece of text: an assertion, a topic, a sentence, code.
+"""Tests of a piece of text: an assertion, a sentence, code.
 
-Questions, greetings, headings and labels that only name a topic, code, bare links and tags assert
-nothing. In doubt, a text is an assertion: an unneeded check is a smaller mistake than an
-unchecked false statement.
+Questions, exact forms of courtesy, code, bare links and tags assert nothing. In doubt, a text is an
+assertion: an unneeded check is a smaller mistake than an unchecked false statement.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from unicodedata import category
 
 from halldetect.reading.normalise import has_letters
 from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
-    COORDINATORS,
-    FOREIGN,
     NEGATIONS,
     NUMBER_WORDS,
-    PREPOSITIONS,
-    SUBJECTS,
     Word,
-    count_words,
     is_finite_verb,
     may_be_past,
     may_be_verb,
@@ -37,36 +32,6 @@ _CODE_LINE = re.compile(
 )
 _STRING = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
 
-# A heading or lead-in of only these words names a section.
-_LABELS = frozenset(
-    "summary overview conclusion introduction background key main point points finding findings "
-    "result results method methods discussion reference references source sources detail details "
-    "note notes answer response question questions step steps example examples context article "
-    "text passage document brief short concise quick fact facts information list item items guide "
-    "following below above title content claim claims takeaway takeaways highlights tips ways "
-    "abstract analysis explanation output input user assistant system human appendix section how "
-    "what important final further additional reading instructions breakdown description options "
-    "figures".split()
-)
-# Words that a number may follow: "line 4", "day 2".
-_NUMBERED = frozenset(
-    "line route platform room floor model gate group class unit zone season episode part chapter "
-    "phase day week clause annex figure table option version stage level tip reason way page "
-    "paragraph q1 q2 q3 q4 quarter year edition volume".split()
-)
-_PARTS = _LABELS | _NUMBERED
-_STATING = AUXILIARIES | SUBJECTS | NEGATIONS | FOREIGN
-_JOINING = COORDINATORS | PREPOSITIONS
-_PARTICIPLES = frozenset(
-    "sunk broken stolen written taken given driven hidden frozen beaten known shown thrown done "
-    "gone seen fallen risen drawn forbidden mistaken spoken".split()
-)
-# Plurals in headings that are also verbs.
-_PLURALS = frozenset(
-    "changes costs plans means needs orders returns reports calls offers visits uses claims notes "
-    "ends forms leaves lives works shows".split()
-)
-_PLAIN = frozenset("and or of the a an to in for on with here is are these this your my".split())
 _COURTESY = re.compile(
     r"(?:hello|hi|hey|dear|greetings|good (?:morning|afternoon|evening|day|luck)|welcome|bye)"
     r"(?: (?:there|everyone|all|again|team|(?:(?:mr|mrs|ms|dr|prof) )?[a-z'-]+))?"
@@ -85,7 +50,10 @@ _COURTESY = re.compile(
     r"|(?:i |we )?hope (?:this|that|it|these) (?:helps?|answers?|clarif|e ?mail|is|are|was)[a-z' ]*"
     r"|(?:please )?(?:let me know|feel free to (?:ask|contact|reach out)|(?:don't|do not) hesitate)"
     r"(?: (?:if|to|for) [a-z' ]+)?|(?:i'm |we |i )?(?:sorry|apologi[sz]e) for \w+ inconvenience"
-    r"|if you (?:have|need|would like) (?:any|more|further|help) [a-z' ]+"
+    r"|if you (?:have|need|would like) (?:any|more|further|help)(?: [a-z' ]+)?"
+    r"|if you(?:'d| would)? (?:like|want|wish|prefer)|for (?:more|further) (?:information|details)"
+    r"|here you (?:go|are)|(?:i'm |i am )?(?:so )?(?:sorry|glad) to hear (?:that|it)"
+    r"|(?:safe|happy|pleasant) (?:travels?|journey|trip|cooking|reading)"
     r"|(?:for (?:more|further) (?:information|details) )?(?:please )?"
     r"(?:see|read|visit|check|click|refer to|go to|consult)(?: (?:also|the|this|that|our|your|full|"
     r"links?|pages?|website|site|sources?|documents?|articles?|here|above|below|report|section))+"
@@ -97,10 +65,20 @@ _COURTESY = re.compile(
 # A courtesy with one of these words may tell a fact.
 _TELLS = frozenset("because since although though despite why how who which but while when".split())
 _MAX_COURTESY = 25
+_NUMBERED = re.compile(r"(?:step|part|phase|option|day|question) \d{1,3}[.:]?", re.IGNORECASE)
+# A longer heading is judged, and one with a word that states something: "No refunds".
+MAX_TOPIC = 3
+_STATES = NEGATIONS | frozenset(
+    "free banned closed forbidden prohibited mandatory compulsory allowed illegal unlimited "
+    "cancelled dead unsafe guaranteed".split()
+)
+_PART = re.compile(r"[,;:(–—](?:\s+and\b)?")
+_WRITER_OR_READER = frozenset("i i'd i'll we you also please and if".split())
+_ANSWER = frozenset("it this that these what".split())
 # "Here is a summary of the article in 118 words:", "Below are the steps to fold a quilt:"
 _ANNOUNCED = re.compile(
     r"(?:(?:sure|certainly|of course|okay|ok|great)[,!.]? )?"
-    r"(?:(?:below|here)(?:'s| is| are)|the following (?:is|are)) (?P<rest>[^:]+):",
+    r"(?:(?:below|here)(?:'s| is| are)|the following (?:is|are))(?P<rest> [^:]+|):",
     re.IGNORECASE,
 )
 _LENGTH_OR_READER = re.compile(
@@ -118,27 +96,19 @@ _LEADING_QUESTION = re.compile(
 # Other reasons, such as a courtesy, assert nothing.
 _MAY_TELL = frozenset(
     ["a question", "code", "an abstention", "symbols", "a link", "a reference", "mark-up",
-     "struck out", "a heading", "a label", "a table header"]
+     "struck out", "a table header", "a lead-in"]
 )  # fmt: skip
 OF_SOURCE = re.compile(r"https?://|\bwww\.|\b(?:19|20)\d\d\b|\bpp?\.|\bpages?\b|\bdoi\b|\bet al\b")
 _TAG_PART = re.compile(r"</?[\w-]+|^[\w-]+(?=[\s>])|[\w-]+(?:=|$)")
-# A heading with one of these may state a fact: "Free entry for pensioners".
-_STATES = frozenset(
-    "free banned closed forbidden prohibited mandatory compulsory allowed illegal unlimited "
-    "cancelled dead unsafe guaranteed".split()
-)
+# A longer line that declares something false may tell more: "Common myths:"
+_MAX_DENIAL = 6
 # Fewer words make no statement; fewer symbols are decoration.
 _MIN_STATEMENT = _MIN_SYMBOLS = 3
 _TO_READER = frozenset("you your i me my we us".split())
 # A shorter question presupposes little: "What does it cost?"
 _MIN_PRESUPPOSING = 7
-_VALUE = re.compile(r"([^:]+):\s*(\S.*)", re.DOTALL)
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_CODE_NAME = re.compile(r"\d+-[a-z]+|[a-z]+-?\d+(?:-?[a-z0-9]+)*")
-_LATIN = re.compile(r"[a-zà-ɏ'’.\-–/]+")
 # Longer than any greeting or heading; the patterns are slow on long words.
 _LONG = 1000
-_DIGIT = re.compile(r"\d")
 _PUNCTUATION = re.compile(r"[^\w\s']")
 
 
@@ -154,13 +124,32 @@ def no_assertion(content: str, *, english: bool = True) -> str | None:
         return "a link" if link else "symbols"
     if not english:
         return "a question" if _QUESTION_END.search(content) else None
-    said = _PUNCTUATION.sub(" ", content.replace("’", "'")).casefold().split()
-    courtesy = len(said) <= _MAX_COURTESY and _COURTESY.fullmatch(" ".join(said))
-    if courtesy and _TELLS.isdisjoint(said):
+    said = _spoken(content)
+    if len(said) <= _MAX_COURTESY and _TELLS.isdisjoint(said) and _is_courtesy(content):
         return "a courtesy"
     if _is_question(content):
         return "a question"
     return "an announcement of the answer" if _announces(content) else None
+
+
+def _is_courtesy(content: str) -> bool:
+    """Return True for exact forms of courtesy without a main clause about something else."""
+    parts = [_spoken(part) for part in _PART.split(content)]
+    exact = [not part or _COURTESY.fullmatch(" ".join(part)) is not None for part in parts]
+    if all(exact) and any(parts):
+        return not any(_tells(part, _WRITER_OR_READER | _ANSWER) for part in parts)
+    whole = _COURTESY.fullmatch(" ".join(_spoken(content))) is not None
+    return whole and not any(_tells(part, _WRITER_OR_READER) for part in parts)
+
+
+def _tells(said: Sequence[str], subjects: frozenset[str]) -> bool:
+    """Return True for a verb after a word that is none of these."""
+    pairs = pairwise(said)
+    return any(is_finite_verb(word) and before not in subjects for before, word in pairs)
+
+
+def _spoken(content: str) -> list[str]:
+    return _PUNCTUATION.sub(" ", content.replace("’", "'")).casefold().split()
 
 
 def _without_mark_up(content: str) -> tuple[str, bool]:
@@ -175,9 +164,9 @@ def _announces(content: str) -> bool:
     """Return True for "Here is a summary in 118 words:", False if it has a verb or a number."""
     match = _ANNOUNCED.fullmatch(content.replace("’", "'")) if content.endswith(":") else None
     rest = [] if match is None else words(_LENGTH_OR_READER.sub("", match["rest"]))
-    return not _LABELS.isdisjoint(word.norm for word in rest) and not any(
+    return match is not None and not any(
         word.numeric or (is_finite_verb(word.norm) and not word.capital) or word.norm in _TELLS
-        for word in rest[1:]
+        for word in rest
     )
 
 
@@ -201,34 +190,26 @@ def could_assert(content: str, reason: str) -> bool:
         return number or (reason == "code" and _STRING.search(content) is not None)
     if reason == "symbols":
         return len({char for char in content if category(char) == "So"}) >= _MIN_SYMBOLS
-    if reason == "a link" or (reason == "a reference" and OF_SOURCE.search(content)):
+    if reason == "a lead-in":
+        return len(norms) > _MAX_DENIAL
+    if reason in ("a link", "a reference"):
         return spelled_number or is_sentence(content)
     if reason in ("mark-up", "struck out") and len(norms) < _MIN_STATEMENT:
         return False
-    return not names_topic(content, marked=True) or not _STATES.isdisjoint(norms)
+    return reason != "a table header" or number or is_sentence(content)
 
 
-def names_topic(content: str, *, marked: bool, english: bool = True) -> bool:
-    """Return True if a line only names its topic: "Key findings", "Refund policy:".
-
-    `marked` is True for a heading, a label or the lead-in of a list. In other languages than
-    English, such a line names a topic if it is short and has neither a number nor a full stop.
-    """
-    if len(content) > _LONG:
-        return not has_letters(content)
-    content, _ = _without_mark_up(content)
+def is_topic(content: str) -> bool:
+    """Return True for a heading or label of a few words that state nothing: "Pay and leave"."""
+    if _NUMBERED.fullmatch(content):
+        return True
     norms = [word.norm for word in words(content)]
-    if not norms:
-        return not has_letters(content)
-    if not english:
-        ended = content.endswith((".", "!", "。", "！", "।", "۔"))
-        return marked and count_words(content) <= 8 and not (ended or _DIGIT.search(content))
-    named = [norm for norm in norms if not norm.isdigit()]
-    if set(named) <= _LABELS | _PLAIN and (set(named) & _LABELS or norms[0] == "here"):
-        return marked or len(norms) <= 3 or norms[0] == "here"
-    if marked and norms[0] in _WH - {"why"} and len(norms) <= 6:
-        return True  # "What was agreed", "How to apply"
-    return marked and len(norms) <= 8 and not _may_state(content)
+    return (
+        len(norms) <= MAX_TOPIC
+        and _STATES.isdisjoint(norms)
+        and not any(norm in NUMBER_WORDS or any(map(str.isdigit, norm)) for norm in norms)
+        and not is_sentence(content)
+    )
 
 
 def is_sentence(content: str) -> bool:
@@ -248,48 +229,6 @@ def is_verb(sequence: Sequence[Word], position: int) -> bool:
     agrees = norm.endswith("s") or before.endswith("s")
     finite = is_finite_verb(norm) and (norm != "am" or before == "i")  # not "11 am"
     return finite or may_be_past(norm) or (agrees and may_be_verb(norm))
-
-
-def _may_state(content: str) -> bool:
-    """Return True if a short line has a verb, a value, a subject or another language."""
-    value = _VALUE.match(content)
-    if value is not None:
-        named = [word.norm for word in words(value[1])]
-        if not all(norm in _PARTS or norm.isdigit() for norm in named):
-            return True
-        content = value[2]
-    sequence = words(content)
-    for position, word in enumerate(sequence):
-        norm = word.norm
-        if norm in ("|", "&"):
-            continue
-        if word.numeric or norm in NUMBER_WORDS:
-            # "Step 1", "Five points", "Results for 2024"
-            first = position - (3 if _YEAR.fullmatch(norm) else 1)
-            near = (other.norm for other in sequence[max(first, 0) : position + 2])
-            if _PARTS.isdisjoint(near) and not _CODE_NAME.fullmatch(norm):
-                return True
-        elif (
-            norm in _STATING
-            or not _LATIN.match(norm)
-            or (position > 0 and _may_be_verb_at(sequence, position))
-        ):
-            return True
-    return False
-
-
-def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
-    word, norm = sequence[position], sequence[position].norm
-    if norm in _PLURALS:
-        return False
-    if is_verb(sequence, position) or norm in _PARTICIPLES:
-        return True
-    after = sequence[position + 1] if position + 1 < len(sequence) else None
-    if after is None or norm in _JOINING | ARTICLES or after.norm in _JOINING:
-        return False
-    # "Ann lit the lamp", "Ann beats Olaf", "Ann smuggling rum": a word followed by an object
-    gerund = norm.endswith("ing") and len(norm) > 5
-    return after.norm in ARTICLES or (not word.capital and (after.capital or gerund))
 
 
 def _is_question(content: str) -> bool:
@@ -319,5 +258,5 @@ def is_code(content: str) -> bool:
     if len(norms) >= 4 and any(map(is_finite_verb, norms)) and not content.startswith("if "):
         return False
     if len(content.split()) < 3:
-        return not content.endswith((".", "!", "。")) and not _may_state(content)
+        return not content.endswith((".", "!", "。")) and not is_sentence(content)
     return _CODE_LINE.search(content) is not None

@@ -1,63 +1,62 @@
-"""Split a response into the units to judge.
+"""Read a response into the sentences to judge.
 
-`markdown` finds the blocks, `citations` removes marks and openers, `assertions` recognises
-statements, `lead_ins` joins headings, labels and table headers to the text after them.
+`markdown` removes the mark-up. Then each line loses its list mark, each sentence its citations and
+its opener. Every sentence is judged, that of a heading too, but for questions, courtesies,
+abstentions and references. What a line declares false is read as denied. `cells` reads table rows
+and code.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import NamedTuple
 
 from halldetect.reading.answers import abstains, answering
-from halldetect.reading.assertions import OF_SOURCE, is_sentence, names_topic, no_assertion
+from halldetect.reading.assertions import MAX_TOPIC, OF_SOURCE, is_sentence, is_topic, no_assertion
+from halldetect.reading.cells import MAX_HEADER, read_code, read_row
 from halldetect.reading.citations import remove_citations, remove_openers, split_named_source
 from halldetect.reading.document import Block, Citation, Document, Line, Span, TrackedText, Unit
 from halldetect.reading.languages import ENGLISH
-from halldetect.reading.lead_ins import (
-    FALSE,
-    REFERENCES,
-    LeadIn,
-    is_independent,
-    label_of,
-    needs_lead_in,
-    read_code,
-    read_row,
-    strip_end,
-    with_lead_in,
-)
 from halldetect.reading.markdown import joined, read_blocks
 from halldetect.reading.normalise import normalised, unreadable
 from halldetect.reading.sentences import sentences_of
-from halldetect.reading.words import may_be_verb, words
+from halldetect.reading.words import FUNCTION_WORDS, count_words, may_be_verb, words
 
 # Bullets and letters that Markdown does not parse as list marks.
 _MARK = re.compile(r"(?:[•‣▪◦●○·–—]|\(?[A-Za-z]\)|\(\d{1,3}\))\s+(?=\S)")
 _BOX = re.compile(r"(?:\[(?P<ticked>[ xX✓✔]?)\]|(?P<sign>[☐☑☒✅❌✗✘]))\s+(?=\S)")
 _TICKED = frozenset("xX✓✔☑✅")
+_UNTICKED = "an unticked box: it is not clear if this is said or denied"
 # Read as one character, which keeps the place of the first: "&eacute;".
 ENTITY = re.compile(r"&#?\w{1,31};")
 _DEFINITION = re.compile(r"\[\^?[\w-]{1,12}\]:\s*")
 _NUMBERED_SOURCE = re.compile(r"\s*\[\^?[\w-]{1,12}\]")
+_SOURCES = re.compile(
+    r"(?:sources?|references?|citations?|bibliography|works cited|footnotes?|links?|"
+    r"further reading|see also|read more|more information)(?: used| cited)?(?P<end>[\s:.*_]*)",
+    re.IGNORECASE,
+)
+_FALSE = (
+    r"(?<!=)\b(?:false|wrong|incorrect|untrue|myths?|misconceptions?|lies|not true|fiction|fake|"
+    r"rumou?rs?|debunked|hoax(?:es)?|never happened|inaccurate|mistaken)\b"
+)
+# "Common myths:", "The following is wrong: ...", a heading "Myths"
+_DENIAL = re.compile(
+    rf"(?:(?=[^.!?:\n]{{0,120}}{_FALSE})[^.!?:\n]{{1,120}}:\s*|[^.:]*\bfollowing\b[^.:]*{_FALSE}[^.:!?]*[.:!?]?"
+    rf"|(?P<title>[^.!?\n]{{0,60}}{_FALSE}[^.!?\n]{{0,60}}\Z))",
+    re.IGNORECASE,
+)
+_SIGN_OFF = re.compile(r"(?i)(?:(?:best|kind|warm) )?regards|sincerely|yours |cheers\b")
+_SIGNER = re.compile(r"[^\W\d_][\w'’.-]*(?:,? [^\W\d_][\w'’.-]*| &){0,5},?")  # or an office
+_LABEL = re.compile(r"[^.:!?\n]{1,60}:\s+\S")
 # A longer line without a sentence end continues in a line that begins mid-sentence.
 _MIN_WRAPPED = 50
 _CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 _LINK_TITLE = re.compile(r"\S+\s+[\"'(](.+)[\"')]\s*")
 _OBJECT = re.compile(r"\s*+(?:\[\s*+)?\{")
-_SIGN_OFF = re.compile(r"(?i)(?:(?:best|kind|warm) )?regards|sincerely|yours |cheers\b")
-_SIGNER = re.compile(r"[^\W\d_][\w'’.-]*(?:,? [^\W\d_][\w'’.-]*| &){0,5},?")  # or an office
-_UNTICKED = "an unticked box: it is not clear if this is said or denied"
-
-# A lead-in that states a fact of its own: "After the crash of 2018 three things changed:"
-_PRESUPPOSING = re.compile(
-    r"(?:after|although|as|because|despite|due to|following|given|since|when|while)\b",
-    re.IGNORECASE,
-)
 
 
 def read_response(
@@ -84,13 +83,22 @@ def _is_json(text: str) -> bool:
         return False
 
 
-class _LineStart(NamedTuple):
-    """A line without the marks at its start; `item` is True for the first line of a list item."""
+class _Lead(NamedTuple):
+    """What stands above a list or its inner items: its text, its unit, and if it is a heading."""
 
     text: TrackedText
-    strong: Sequence[Span]
-    item: bool
-    problem: str | None = None
+    unit: int
+    heading: bool
+
+
+class _Context(NamedTuple):
+    """Where a sentence stands: in a title, after a lead, below a denial, among sources."""
+
+    title: bool
+    problem: str | None
+    lead: _Lead | None
+    denied: bool = False
+    cited: bool = False
 
 
 class _Reader:
@@ -106,143 +114,89 @@ class _Reader:
         self._english = english
         self._asks_why = question is not None and "why" in question.casefold()
         self._units: list[Unit] = []
-        self._leads: list[LeadIn | None] = [None]
-        # Units of lead-ins that some item does not repeat, and of those that some item repeats.
-        self._needed: set[int] = set()
+        self._parents = {item for block in self._blocks for item in block.items[:-1]}
+        # The text before a list, and that of each enclosing item: "Not included:", "- Children".
+        self._leads: dict[int, _Lead] = {}
+        # Units of leads that some item repeats, and of those that some item does not.
         self._repeated: set[int] = set()
-        self._references = False
-        self._in_list = False
-        self._last_number = 0
+        self._needed: set[int] = set()
+        self._denied = ""  # "next": by the line before, "list": by one before the list
+        self._sources = False  # below a heading or a label "Sources"
         self._signed = False  # as by "Best regards,"
-        self._blocks_of_item = Counter(chain.from_iterable([block.items for block in self._blocks]))
+        self._last_number = 0
 
     def units(self) -> tuple[Unit, ...]:
-        """Return the units; most lead-ins that all their items repeat are judged only there."""
+        """Return the units; a short lead that all its items repeat is judged only there."""
         for block in self._blocks:
-            if block.kind == "heading":
-                self._references = False
-                for line in block.lines:
-                    self._title(line)
-            elif block.kind == "code":
-                for cell in read_code(block, self._text):
+            if block.kind in ("code", "row"):
+                read = read_code(block, self._text) if block.kind == "code" else read_row(block)
+                for cell in read:
                     self._add(*cell)
-            elif block.kind == "row":
-                for cell in read_row(block, english=self._english):
-                    self._add(*cell)
-                for line in block.lines if block.header else ():
-                    self._asides(line.aside)
+                for line in block.header:
+                    self._asides(line)
             else:
                 self._paragraph(block)
         said_by_items = {
             number
             for number in self._repeated - self._needed
-            if not _PRESUPPOSING.match(self._units[number].text)
+            if count_words(self._units[number].text) <= MAX_TOPIC
         }
         return tuple(
-            replace(unit, reason="a lead-in") if number in said_by_items else unit
-            for number, unit in enumerate(self._units)
+            replace(unit, reason=unit.reason or "a lead-in") if at in said_by_items else unit
+            for at, unit in enumerate(self._units)
         )
 
-    # Headings
-
-    def _title(self, line: Line) -> None:
-        """Read a heading or a bold line."""
-        text, citations = remove_citations(normalised(line.text).stripped())
-        content = strip_end(text)
-        if not content.text:
-            return
-        # "Encryption." is a label, "Tom works from home." is not.
-        ended = text.text.endswith(".") and len(content.text.split()) >= 4
-        topic = names_topic(content.text, marked=True, english=self._english) and not ended
-        self._references = REFERENCES.fullmatch(content.text) is not None
-        reason = no_assertion(text.text, english=self._english) or ("a heading" if topic else None)
-        self._add(text, reason, citations=citations)
-        self._set_lead(0, LeadIn(content, None, title=True))
-        self._asides(line.aside)
-
-    # Paragraphs and list items
-
     def _paragraph(self, block: Block) -> None:
-        depth = len(block.items)
-        if depth == 0 and len(block.lines) == 1 and block.lines[0].bold:
-            self._title(block.lines[0])
-            return
-        denial = self._lead(depth, item=bool(_MARK.match(normalised(block.lines[0].text).text)))
+        depth, heading = len(block.items), block.kind == "heading"
+        heading = heading or (depth == 0 and block.lines[0].bold)
+        item = depth > 0 or _MARK.match(normalised(block.lines[0].text).text) is not None
+        if heading:
+            self._denied, self._sources = "", False
+        elif not item:
+            self._leads = {}
+            self._denied = self._denied.replace("list", "")
+        title = heading or (block.first and block.items[-1] in self._parents)
         for at, line in enumerate(_unwrapped(block.lines)):
-            start = line.text.origins[0] if at and depth else 0
-            flush = self._text[max(0, start - 4) : start].rstrip("*_").endswith("\n")
-            if flush and line.text.text.rstrip().endswith(":"):
-                block, depth = block._replace(items=()), 0  # Markdown adds it to the last item
-            self._line(line, block, first=at == 0)
-            if depth == 0 and denial is not None and denial.denies and self._leads[0] is None:
-                self._leads[0] = denial  # it denies the whole paragraph
-        if denial is not None and self._leads[0] is denial and depth == 0 and not self._in_list:
-            self._leads[0] = None
+            text, problem, marked = self._without_mark(line, block, first=at == 0)
+            begins = marked or (depth > 0 and at == 0)
+            lead = self._leads.get(max(depth - 1, 0)) if begins else None
+            before = len(self._units)
+            self._line(text, line, _Context(title, problem, lead))
+            if len(self._units) > before and (title or text.text.endswith(":")):
+                flush = at > 0 and self._is_flush(line)  # Markdown adds it to the last item
+                self._set_lead(0 if flush else depth, heading)
+            self._asides(line)
+        if self._denied and (item or not heading):
+            self._denied = "list"
 
-    def _line(self, line: Line, block: Block, *, first: bool) -> None:
-        start = self._strip_marks(line, block, first=first)
-        lead = self._lead(len(block.items), item=start.item)
-        in_references = self._references
-        definition = _DEFINITION.match(start.text.text)
-        if definition is not None:
-            start = start._replace(text=start.text.cut(definition.end()), strong=[])
-            self._references = True
-            if start.text.text.startswith(("http://", "https://", "<http")):
-                self._asides([start.text])
-                return
-        if line.struck:
-            lead = LeadIn(TrackedText.added("false"))
-        label, rest, lead = self._label(start, block, lead)
-        named = label is not None and REFERENCES.fullmatch(strip_end(label).text) is not None
-        self._references = self._references or named
-        if rest.text:
-            self._sentences(rest, start, block, lead)
-        self._references = in_references or (named and not rest.text)
-        self._asides(line.aside)
+    def _set_lead(self, depth: int, heading: bool) -> None:
+        """Keep the last unit for the items below it."""
+        self._leads = {key: kept for key, kept in self._leads.items() if key < depth}
+        text = self._units[-1].tracked.stripped(" :.")
+        self._leads[depth] = _Lead(text, len(self._units) - 1, heading)
 
-    def _strip_marks(self, line: Line, block: Block, *, first: bool) -> _LineStart:
-        """Remove bullets, numbers and check boxes."""
+    def _is_flush(self, line: Line) -> bool:
+        start = line.text.origins[0]
+        return self._text[max(0, start - 4) : start].rstrip("*_").endswith("\n")
+
+    def _without_mark(
+        self, line: Line, block: Block, *, first: bool
+    ) -> tuple[TrackedText, str | None, bool]:
+        """Remove bullets, numbers and check boxes; also return a problem, and if it had a mark.
+
+        An unticked box is a problem.
+        """
         text, problem = normalised(line.text), None
-        # Once invisible characters are removed, the ranges no longer fit.
-        strong: Sequence[Span] = line.strong if len(text.text) == len(line.text.text) else ()
         item = bool(block.items) and first and block.first
         if mark := _MARK.match(text.text):
             text, item = text.cut(mark.end()), True
-            strong = [Span(span.start - mark.end(), span.end - mark.end()) for span in strong]
         text = text.stripped()
         if item and block.number is not None and first:
             text = self._numbered(block.number, text)
         if item and (box := _BOX.match(text.text)):
             ticked = (box["ticked"] or box["sign"] or " ").strip() in _TICKED
             text, problem = text.cut(box.end()), None if ticked else _UNTICKED
-        return _LineStart(text, strong, item, problem)
-
-    def _label(
-        self, start: _LineStart, block: Block, lead: LeadIn | None
-    ) -> tuple[TrackedText | None, TrackedText, LeadIn | None]:
-        """Return the label of a line, the text to judge, and the lead-in of that text."""
-        label, rest = label_of(start.text, start.strong, start.item)
-        if label is None:
-            return None, rest, lead
-        name = strip_end(label)
-        topic = names_topic(name.text, marked=True, english=self._english)
-        if not rest.text and start.item and not self._holds_more(block):
-            return None, start.text, lead  # a list item that is entirely bold
-        own = LeadIn(name)
-        if own.denies or not rest.text:
-            self._add(label, "a lead-in" if own.denies else "a label" if topic else None)
-            if not rest.text:
-                self._set_lead(len(block.items), own)
-            return label, rest, own
-        if REFERENCES.fullmatch(name.text) or is_independent(rest.text):
-            topic = topic or REFERENCES.fullmatch(name.text) is not None
-            self._add(label, "a label" if topic else None)
-        else:
-            rest = TrackedText.joined([name, TrackedText.added(": "), rest])
-        return label, rest, lead
-
-    def _holds_more(self, block: Block) -> bool:
-        return bool(block.items) and self._blocks_of_item[block.items[-1]] > 1
+        return text, problem, mark is not None
 
     def _numbered(self, mark: TrackedText, text: TrackedText) -> TrackedText:
         """Keep a number that belongs to the text: "25) bicycles have room"."""
@@ -254,87 +208,74 @@ class _Reader:
         end = len(mark.text) - 1 if text.text[:1].islower() else len(mark.text)
         return TrackedText.joined([mark.cut(0, end), TrackedText.added(" "), text])
 
-    def _sentences(
-        self, line: TrackedText, start: _LineStart, block: Block, lead: LeadIn | None
-    ) -> None:
-        parts = sentences_of(line)
-        depth, item = len(block.items), start.item
-        for at, part in enumerate(parts):
-            text, citations = remove_citations(part)
-            opened = remove_openers(text) if self._english else text
-            content, named = split_named_source(opened, self._names)
-            reason = no_assertion(content.text, english=self._english)
-            if self._signed and _SIGNER.fullmatch(content.text) and not is_sentence(content.text):
-                reason = reason or "a signature"
-            self._signed = reason == "a signature" or bool(_SIGN_OFF.match(content.text))
-            last = at == len(parts) - 1
-            ends_open = last and content.text.rstrip().endswith(":")
-            nested = item and at == 0 and self._holds_more(block)
-            alone = not item and (ends_open or len(parts) == 1)
-            if reason is None and self._is_reference(part, content, opens_line=at == 0):
-                reason = "a reference"
-            elif reason is None and (
-                (alone and names_topic(content.text, marked=ends_open, english=self._english))
-                or (nested and names_topic(content.text, marked=True, english=self._english))
-                or (ends_open and len(content.text.split()) <= 3 and FALSE.search(content.text))
-            ):
-                reason = "a heading"
-            needed = lead if reason is None else None
-            if needed is not None and not needs_lead_in(needed, content, item=item and at == 0):
-                needed = None
-            if not (reason or needed) and abstains(content.text, asks_why=self._asks_why):
-                reason = "an abstention"
-            number = self._add(
-                content if needed is None else with_lead_in(needed, content),
-                reason,
-                own=content,
-                lead_in=None if needed is None else needed.text.text,
-                citations=(*named, *citations),
-                problem=start.problem,
+    def _line(self, text: TrackedText, line: Line, context: _Context) -> None:
+        """Read the sentences of a line."""
+        cited = self._sources
+        if definition := _DEFINITION.match(text.text):
+            text, cited = text.cut(definition.end()), True
+            if text.text.startswith(("http://", "https://", "<http")):
+                self._asides(Line(TrackedText("", ()), aside=(text,)))
+                return
+        label = _SOURCES.match(text.text)
+        if label is not None and (label.end() == len(text.text) or ":" in label["end"]):
+            self._add(text.cut(0, label.end()), "a label")
+            self._sources, cited = label.end() == len(text.text), True
+            text = text.cut(label.end()).stripped()
+        denial = _DENIAL.match(text.text)
+        if denial is not None and (context.title or denial["title"] is None):
+            declared = text.cut(0, denial.end()).stripped()
+            bare = denial["title"] is not None or declared.text.endswith(":")
+            self._add(declared, "a lead-in" if bare else None)
+            text = text.cut(denial.end()).stripped()
+            self._denied = self._denied if text.text else "next"
+        denied = denial is not None or bool(self._denied) or line.struck
+        context = context._replace(denied=denied, cited=cited)
+        bold = line.text.text[: line.strong[0].end] if line.strong else ""
+        for at, part in enumerate(sentences_of(text) if text.text else ()):
+            label_text = at == 0 and bold.strip(" .:").endswith(part.text.strip(" .:"))
+            self._sentence(part, context._replace(title=context.title or label_text))
+            context = context._replace(lead=None)
+
+    def _sentence(self, part: TrackedText, context: _Context) -> None:
+        text, citations = remove_citations(part)
+        opened = remove_openers(text) if self._english else text
+        content, named = split_named_source(opened, self._names)
+        reason = no_assertion(content.text, english=self._english)
+        if self._signed and _SIGNER.fullmatch(content.text) and not is_sentence(content.text):
+            reason = reason or "a signature"
+        self._signed = reason == "a signature" or bool(_SIGN_OFF.match(content.text))
+        marked = _NUMBERED_SOURCE.match(part.text) is not None
+        if reason is None and (context.cited or marked) and _only_cites(content.text):
+            reason = "a reference"
+        elif (context.title or content.text.endswith(":")) and is_topic(content.text):
+            reason = reason or "a heading"
+        lead = context.lead if reason is None else None
+        if lead is not None:
+            needs = _needs(content.text, lead)
+            (self._repeated if needs else self._needed).add(lead.unit)
+            lead = lead if needs else None
+        denied = context.denied and reason is None
+        if not (reason or denied or lead) and abstains(content.text, asks_why=self._asks_why):
+            reason = "an abstention"
+        read = content
+        if denied:
+            read = TrackedText.joined(
+                [TrackedText.added("It is not true that "), _lowered(content)]
             )
-            if lead is not None and lead.unit is not None and item:
-                (self._repeated if needed else self._needed).add(lead.unit)
-            if ends_open or (last and item and depth):
-                lead_unit = number if ends_open else None
-                self._set_lead(depth, LeadIn(strip_end(content), lead_unit))
-            elif last and not item:
-                denies = "following" in content.text and FALSE.search(content.text) is not None
-                self._set_lead(depth, LeadIn(content) if denies else None)
+        elif lead is not None:
+            read = TrackedText.joined([lead.text, TrackedText.added(": "), content])
+        self._add(
+            read,
+            reason,
+            content,
+            lead_in=None if lead is None else lead.text.text,
+            citations=(*named, *citations),
+            problem=context.problem,
+        )
 
-    def _is_reference(self, part: TrackedText, content: TrackedText, *, opens_line: bool) -> bool:
-        """Return True for a line that only cites a source: "[1] Annual report, page 3"."""
-        marked = opens_line and _NUMBERED_SOURCE.match(part.text) is not None
-        if not (self._references or marked) or is_sentence(content.text):
-            return False
-        verb = any(may_be_verb(word.norm) for word in words(content.text))
-        return not verb or OF_SOURCE.search(content.text) is not None
-
-    # Lead-ins
-
-    def _lead(self, depth: int, *, item: bool = False) -> LeadIn | None:
-        """Return the lead-in of a line at this list depth; an `item` may have an unknown mark."""
-        self._resize(depth)
-        if depth > 0:
-            self._in_list = True
-            return self._leads[depth - 1]
-        if self._in_list and not item:  # the lead-in of a list ends with it
-            self._leads[0] = None
-        self._in_list = item
-        return self._leads[0]
-
-    def _set_lead(self, depth: int, lead: LeadIn | None) -> None:
-        self._resize(depth)
-        self._leads[depth] = lead
-        self._in_list = self._in_list and depth > 0
-
-    def _resize(self, depth: int) -> None:
-        self._leads = [*self._leads, *[None] * (depth + 1)][: depth + 1]
-
-    # Units
-
-    def _asides(self, asides: Sequence[TrackedText]) -> None:
+    def _asides(self, line: Line) -> None:
         """Add the statements hidden in mark-up."""
-        for aside in asides:
+        for aside in line.aside:
             for part in _statements_of_mark_up(aside):
                 self._add(part, no_assertion(part.text))
 
@@ -346,17 +287,36 @@ class _Reader:
         lead_in: str | None = None,
         citations: tuple[Citation, ...] = (),
         problem: str | None = None,
-    ) -> int:
-        """Add a unit, judged unless there is a reason; return its index."""
+    ) -> None:
+        """Add a unit, judged unless there is a reason."""
         span = (own or text).raw_span()
         text = text.stripped()
         if span is None or not text.text:
-            return len(self._units)
+            return
         if entity := ENTITY.match(self._text, span.end - 1):
             span = Span(span.start, entity.end())
         problem = (problem or unreadable(text.text)) if reason is None else None
         self._units.append(Unit(text, span, lead_in, citations, problem, reason))
-        return len(self._units) - 1
+
+
+def _lowered(text: TrackedText) -> TrackedText:
+    """Lower-case the first word, unless it may be a name."""
+    if text.text.split(maxsplit=1)[0].lower() not in FUNCTION_WORDS - {"i"}:
+        return text
+    return TrackedText(text.text[:1].lower() + text.text[1:], text.origins)
+
+
+def _needs(content: str, lead: _Lead) -> bool:
+    """Return True for a list item that needs what stands above: "breakfast"."""
+    if len(lead.text.text) > MAX_HEADER or (lead.heading and _LABEL.match(content)):
+        return False  # below a heading "Rent: 940 euros" already names its topic
+    return content[:1].islower() or not is_sentence(content)
+
+
+def _only_cites(content: str) -> bool:
+    """Return True for the name of a source: "Annual report, page 3"."""
+    verb = any(may_be_verb(word.norm) for word in words(content))
+    return not is_sentence(content) and (not verb or OF_SOURCE.search(content) is not None)
 
 
 def _statements_of_mark_up(aside: TrackedText) -> Iterator[TrackedText]:
