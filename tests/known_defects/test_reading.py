@@ -13,14 +13,15 @@ SOURCE = (
 RIGHT = "The archive was founded in 1911."
 
 
-@defect("Hardening")
 @pytest.mark.parametrize(
     "courtesy",
     [
         "If you need any help the archive is free of charge every day",
         "I hope this is clear the archive was founded by the king",
         "I wish you all the best the copies are free",
-        "It depends on your needs the archive lends every book",
+        pytest.param(
+            "It depends on your needs the archive lends every book", marks=defect("Hardening")
+        ),
     ],
 )
 def test_a_courtesy_with_a_main_clause_is_judged(courtesy: str) -> None:
@@ -28,7 +29,6 @@ def test_a_courtesy_with_a_main_clause_is_judged(courtesy: str) -> None:
     assert courtesy.split(" the ")[-1] in said(judged(SOURCE, courtesy))
 
 
-@defect("Hardening")
 @pytest.mark.parametrize(
     "heading",
     [
