@@ -24,6 +24,7 @@ from halldetect.inputs import Pair
 from halldetect.machine.integrity import WEIGHTS, digest_of
 from halldetect.report import Report, Verdict
 from halldetect.verification.cascade import is_unsure
+from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
 
 SUITES = ("plain", "tables", "formatted")
 FOLDER = RESULTS / "plain"
@@ -88,9 +89,7 @@ def check(detector: Detector, items: Sequence[Sentence]) -> Results:
     return rows
 
 
-def cascade(
-    first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
+def cascade(first: Results, second: Results) -> Results:
     """Return the results of `auto`: those of the second verifier where the first is unsure."""
     other = {(row["suite"], row["id"]): row for row in second}
     return [other[row["suite"], row["id"]] if is_unsure(row["supports"]) else row for row in first]
@@ -119,12 +118,13 @@ def main() -> None:
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=SUITES)
     options = parser.parse_args()
     path = FOLDER / f"{options.verifier}.json"
-    detector = (
-        Detector(verifier_of(options)) if options.base else Detector(verifier=options.verifier)
-    )
     kept = [row for row in stored(path).get("rows", ()) if row["suite"] not in options.suites]
-    items = [item for suite in options.suites for item in sentences(suite)]
-    rows = check(detector, items)
+    if options.verifier == CASCADE:
+        first, second = (stored(FOLDER / f"{name}.json")["rows"] for name in (DEFAULT, LARGE))
+        rows = [row for row in cascade(first, second) if row["suite"] in options.suites]
+    else:
+        detector = Detector(verifier_of(options) if options.base else options.verifier)
+        rows = check(detector, [item for suite in options.suites for item in sentences(suite)])
     digests = {"base": base_weights(), "large": digest_of(WEIGHTS / "large" / "adapter.lora8")}
     store(path, {"verifier": options.verifier, "weights": digests, "rows": [*kept, *rows]})
     for split in ("development", "report"):
