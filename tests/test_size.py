@@ -14,15 +14,15 @@ from tests.support.shape import files, functions, lines, sizes
 # part: (ceiling, goal). The core is every module on the path of a check.
 # Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (24028, 20500),
-    "core": (14121, 10000),
+    "halldetect": (24031, 20500),
+    "core": (14124, 10000),
     "halldetect_serve": (4469, 4400),
     "halldetect_serve JavaScript": (1504, 1600),
     "halldetect_bench": (6591, 7000),
     "training and benchmarks": (18053, 11500),
     "Python files in src": (251, 240),
     "modules in the package root": (12, 12),
-    "halldetect.agents": (873, None),
+    "halldetect.agents": (876, None),
     "halldetect.batch": (2109, None),
     "halldetect.cli": (2157, None),
     "halldetect.facts": (870, None),

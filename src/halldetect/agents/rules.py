@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, combinations, islice
@@ -263,9 +263,10 @@ def find_corrections(earlier: Sequence[str], later: str) -> Iterator[tuple[str, 
         if find_spelled(match["old"], earlier):
             yield match["old"], match["new"]
     texts = (span.cut(later) for span in sentences(later))
-    stated = ((new, text) for text in texts for new in _plain_facts(text))
-    for new, text in islice(stated, _MOST_CORRECTIONS):
-        old = _replaced_fact(new, text, earlier)
+    said = ((text, {word.norm for word in words(text)} - FUNCTION_WORDS) for text in texts)
+    stated = ((new, content) for text, content in said for new in _plain_facts(text))
+    for new, content in islice(stated, _MOST_CORRECTIONS):
+        old = _replaced_fact(new, content - {new.unit}, earlier)
         if old is not None:
             yield old, new.text.rstrip(".")
 
@@ -275,9 +276,11 @@ def _plain_facts(text: str) -> list[Fact]:
     return [fact for fact in find_facts(text) if not text[fact.end : fact.end + 1].isalpha()]
 
 
-def _replaced_fact(new: Fact, sentence: str, earlier: Sequence[str]) -> str | None:
-    """Return the fact of an earlier message that a new one replaces; None if it is unclear."""
-    shared = {word.norm for word in words(sentence)} - FUNCTION_WORDS - {new.unit}
+def _replaced_fact(new: Fact, shared: Set[str], earlier: Sequence[str]) -> str | None:
+    """Return the fact of an earlier message that a new one replaces; None if it is unclear.
+
+    `shared` has the words of the sentence with the new one, which may stand near the earlier one.
+    """
     for text in reversed(earlier):
         near = [word.start for word in words(text) if word.norm in shared]
         candidates = [
