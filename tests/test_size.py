@@ -19,7 +19,7 @@ CEILINGS: dict[str, tuple[int, int | None]] = {
     "halldetect_serve": (4475, 4400),
     "halldetect_serve JavaScript": (1504, 1600),
     "halldetect_bench": (6591, 7000),
-    "training and benchmarks": (18053, 11500),
+    "training and benchmarks": (18054, 11500),
     "Python files in src": (252, 240),
     "modules in the package root": (13, 12),
     "halldetect.agents": (880, None),
