@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from html.parser import HTMLParser
 from threading import Event, get_ident
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from halldetect import Detector, Pair, Report
 from halldetect.calls import BLOCK
 from halldetect.errors import InputError
+from halldetect.render import html
 from halldetect.report import Probabilities
 from tests.support.fakes import OverlapVerifier
 
@@ -180,3 +182,18 @@ def test_many_are_not_one_record() -> None:
     record: Any = {"source": SOURCE, "response": GOOD}
     with pytest.raises(InputError, match="takes pairs of source and response, not dict"):
         Detector(OverlapVerifier()).check_many(record)
+
+
+def test_a_notebook_shows_the_page_of_a_report_in_a_frame() -> None:
+    report = Detector(OverlapVerifier()).check(SOURCE, f"{WRONG} <b onload='x'>\"")
+    frames: list[dict[str, str | None]] = []
+
+    class Frames(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            assert tag == "iframe"
+            frames.append(dict(attrs))
+
+    Frames().feed(report._repr_html_())
+    (frame,) = frames
+    assert frame["srcdoc"] == html(report)
+    assert frame["sandbox"] == "allow-scripts"
