@@ -42,7 +42,8 @@ from benchmarks.store import command, entries, store, stored
 from benchmarks.suites import suite_rows
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import pipeline
-from halldetect.detector import BLOCK, Detector
+from halldetect.calls import BLOCK
+from halldetect.detector import Detector
 from halldetect.faults.wrong_words import find_words
 from halldetect.inputs import Pair
 from halldetect.reading.document import Span

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from halldetect import Detector, Pair, Report, Status, Verdict
-from halldetect.detector import BLOCK
+from halldetect.calls import BLOCK
 from halldetect.errors import ConfigurationError
 from halldetect.inputs import NOT_SEARCHED, NOTHING_ASSERTED, Conversation, clean_pair
 from halldetect.knowledge.passages import Passage

@@ -22,6 +22,7 @@ NAMES = [
     "Status",
     "Verdict",
     "Verifier",
+    "acheck",
     "check",
     "check_conversation",
 ]

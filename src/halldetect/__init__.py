@@ -13,6 +13,7 @@ from halldetect._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector as Detector
+    from halldetect.detector import acheck as acheck
     from halldetect.detector import check as check
     from halldetect.detector import check_conversation as check_conversation
     from halldetect.errors import HallDetectError as HallDetectError
@@ -41,6 +42,7 @@ _HOME = {
     "Status": "halldetect.report",
     "Verdict": "halldetect.report",
     "Verifier": "halldetect.protocols",
+    "acheck": "halldetect.detector",
     "check": "halldetect.detector",
     "check_conversation": "halldetect.detector",
 }

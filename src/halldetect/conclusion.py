@@ -78,6 +78,7 @@ def conclude(
         graded=graded_score(claims),
         fed_score=fed_score,
         languages=read.languages,
+        document_metadata=pair.document_metadata,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cache, partial
@@ -16,9 +16,19 @@ from typing import TYPE_CHECKING, Any, Unpack
 from halldetect import pipeline
 from halldetect.agents import conversation
 from halldetect.agents.conversation import ConversationReport
+from halldetect.calls import BLOCK, Calls
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.inputs import AnyPair, Conversation, LastTurn, Pair, Source, clean_pair
+from halldetect.inputs import (
+    AnyPair,
+    Conversation,
+    LastTurn,
+    Pair,
+    Source,
+    clean_pair,
+    read_arguments,
+    read_pairs,
+)
 from halldetect.knowledge.passages import Knowledge
 from halldetect.models.loading import Loader, Models, Notice, read_threshold, require_same_model
 from halldetect.protocols import Event, Extractor, Observe, Progress, Rule, Verifier
@@ -32,8 +42,6 @@ if TYPE_CHECKING:
     from halldetect.repair.outcome import Repair
     from halldetect.stream import StreamGuard
 
-# Pairs per block: enough to fill batches, few enough for memory.
-BLOCK = 64
 # Rounds of a repair; then every failing claim is removed.
 MAX_ROUNDS = 3
 _OBJECT = "object:"
@@ -44,7 +52,7 @@ def print_notice(line: str) -> None:
     print(f"halldetect: {line}", file=sys.stderr, flush=True)
 
 
-class Detector:
+class Detector(Calls):
     """Checks responses against their sources. Models are loaded once, on first use.
 
     Args:
@@ -88,6 +96,7 @@ class Detector:
         )
         self._models: Models | None = None
         self._lock = RLock()
+        super().__init__()
 
     @classmethod
     def paper(
@@ -183,7 +192,7 @@ class Detector:
     def check(
         self,
         source: Source,
-        response: str,
+        response: str | None = None,
         *,
         question: str | None = None,
         threshold: float | str | None = None,
@@ -193,7 +202,9 @@ class Detector:
         """Check one response.
 
         Args:
-            source: The text, or several documents, that the response should be faithful to.
+            source: The text, or several documents, that the response should be faithful to; or,
+                alone, a record with `source`, `response` and perhaps `question`.
+            response: The text to check.
             question: The question that the response answers; a short answer is judged with it.
             threshold: Replaces the threshold of the configuration for this response.
             missing: Fill `report.missing` with what the response leaves unanswered.
@@ -201,7 +212,8 @@ class Detector:
 
         Raises InputError for anything that is not text, ModelError if a model cannot be loaded.
         """
-        pair = Pair(source, response, question, missing=missing, words=words)
+        pair = read_arguments(source, response, question)
+        pair = replace(pair, missing=missing, words=words)
         clean_pair(pair)  # raises the error
         (report,) = self.check_many([pair])
         if threshold is None:
@@ -210,22 +222,13 @@ class Detector:
         value, notes = read_threshold(threshold, judge.description)
         return report.rethreshold(value).noting(*notes)
 
-    def check_many(
-        self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
-    ) -> list[Report]:
-        """Check many responses in batches; each report equals that of `check`.
-
-        Pairs are `Pair`s, or tuples of source, response and perhaps question; one that is not text
-        is uncheckable. A `Conversation` gets one report. `observe` receives the claims of each
-        pair, and each claim once it is settled.
-        """
-        if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
-            kind = type(pairs).__name__
-            raise InputError(f"check_many takes pairs of source and response, not {kind}")
-        reports: list[Report] = []
-        remaining = iter(pairs)
-        while block := list(islice(remaining, BLOCK)):
-            indexed = enumerate(block, len(reports))
+    def _blocks(
+        self, pairs: Iterable[AnyPair], observe: Observe | None, size: int
+    ) -> Iterator[list[Report]]:
+        """Yield the reports of one block after another, as many as `size`, then twice as many."""
+        remaining, count = read_pairs(pairs), 0
+        while block := list(islice(remaining, size)):
+            indexed = enumerate(block, count)
             rest = {at: item for at, item in indexed if not isinstance(item, Conversation)}
             tell = None if observe is None else partial(_renumbered, observe, [*rest])
             made = iter(self._reports([*rest.values()], observe=tell))
@@ -235,10 +238,8 @@ class Detector:
             ]
             progress = self._loader.progress
             advance = None if progress is None else partial(progress, "facts")
-            reports += pipeline.extend(
-                block, checked, self.configuration, lambda: self.models, advance
-            )
-        return reports
+            yield pipeline.extend(block, checked, self.configuration, lambda: self.models, advance)
+            count, size = count + len(block), min(2 * size, BLOCK)
 
     def check_conversation(
         self, messages: object, *, documents: Source | None = None, start: int = 0
@@ -374,9 +375,16 @@ def default_detector() -> Detector:
     return Detector()
 
 
-def check(source: Source, response: str, *, question: str | None = None) -> Report:
+def check(source: Source, response: str | None = None, *, question: str | None = None) -> Report:
     """Check one response against its source with the default detector."""
     return default_detector().check(source, response, question=question)
+
+
+async def acheck(
+    source: Source, response: str | None = None, *, question: str | None = None
+) -> Report:
+    """Check one response with the default detector, without blocking the event loop."""
+    return await default_detector().acheck(source, response, question=question)
 
 
 def check_conversation(messages: object, *, documents: Source | None = None) -> ConversationReport:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from halldetect.errors import MissingExtra, ServiceError
-from halldetect.inputs import Pair, Source
+from halldetect.inputs import Pair, Source, split_documents
 from halldetect.repair.outcome import Repair
 from halldetect.report import Report
 from halldetect_serve.schemas import CheckOptions as Choices
@@ -165,8 +165,14 @@ class Client:
 
 
 def _item(source: Source, response: str, question: str | None) -> dict[str, Any]:
-    documents = source if isinstance(source, (str, Mapping)) else list(source)
-    return {"source": documents, "response": response, "question": question}
+    texts, names, _ = split_documents(source)
+    pairs = zip(names, texts, strict=True) if names else ()
+    documents = [{"id": name, "text": text} for name, text in pairs] or texts
+    return {
+        "source": source if isinstance(source, str) else documents,
+        "response": response,
+        "question": question,
+    }
 
 
 def _body(source: Source, response: str, question: str | None, choices: Choices) -> dict[str, Any]:

@@ -224,8 +224,8 @@ def test_columns_with_other_names(tmp_path: Path) -> None:
         (b'{"response": "a b", "source": null}', "'source' is missing"),
         (b'{"response": 5, "source": "a"}', "response must be text, not int"),
         (
-            b'{"response": "a", "source": {"title": "a"}}',
-            'Document 1 must have the key "text", and no others than "id"',
+            b'{"response": "a", "source": {"id": "a"}}',
+            'Document 1 must have the key "text", or values of a record',
         ),
         (b'{"response": "a", "source": ["a", 5]}', "source document 1 must be text, not int"),
         (b'{"response": "a", "source": "a", "question": []}', "question must be text, not list"),

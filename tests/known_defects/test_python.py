@@ -12,7 +12,7 @@ import pytest
 
 import halldetect
 from halldetect import Detector
-from halldetect.errors import ConfigurationError, InputError, MissingExtra, ModelError
+from halldetect.errors import ConfigurationError, MissingExtra, ModelError
 from halldetect.integrations.checker import documents
 from halldetect.report import Probabilities, Verdict
 from halldetect.verification.cut import fit_cut
@@ -122,19 +122,16 @@ def test_a_report_is_false_when_it_is_not_ok() -> None:
     assert bool(conversation) is conversation.ok is False
 
 
-@defect("The first hour", raises=InputError)
 def test_a_record_is_a_source() -> None:
     order = {"order": 4711, "status": "shipped", "parcels": [{"weight_kg": 3}]}
     assert judged(order, "The order 4711 was shipped.").ok
 
 
-@defect("The first hour", raises=InputError)
 def test_a_list_of_records_is_a_source() -> None:
     huts = [{"hut": "Elm", "beds": 24}, {"hut": "Fir", "beds": 40}]
     assert judged(huts, "The Fir hut has 40 beds.").ok
 
 
-@defect("The first hour", raises=InputError)
 @pytest.mark.parametrize(
     "document",
     [
@@ -147,17 +144,15 @@ def test_documents_of_a_retriever_are_taken(document: dict[str, Any]) -> None:
     assert base().check([document], "The kiosk sells maps and tea.").ok
 
 
-@defect("The first hour")
 def test_metadata_of_a_document_reaches_the_passage() -> None:
     found = documents([{"text": SOURCE, "metadata": {"page": 3, "title": "Lake guide"}}])
     report = base().check(found, "The kiosk sells maps and tea.")
     assert "Lake guide" in report.to_json()
 
 
-@defect("The first hour", raises=AttributeError)
 def test_a_check_can_be_awaited() -> None:
     async def checked() -> Any:
-        return await halldetect.acheck(SOURCE, "The kiosk sells maps and tea.")  # type: ignore[attr-defined]
+        return await halldetect.acheck(SOURCE, "The kiosk sells maps and tea.")
 
     assert asyncio.run(checked()).ok
 

@@ -67,8 +67,10 @@ def reading(*given: Any) -> Reading:
         (("source", "response", 5), "question must be text, not int"),
         ((["a", None], "b"), "source document 1 must be text, not NoneType"),
         ((b"a", "b"), "source must be text or a list of texts, not bytes"),
-        (({"id": "a"}, "b"), 'Document 1 must have the key "text", and no others than "id"'),
-        (({"text": "a", "url": "u"}, "b"), 'Document 1 must have the key "text"'),
+        (({"id": "a"}, "b"), 'Document 1 must have the key "text", or values of a record'),
+        (({"id": "a", "metadata": {}}, "b"), 'Document 1 must have the key "text"'),
+        (({("a", 1): "x"}, "b"), "Document 1 cannot be read as a record"),
+        ({"source": "a", "answer": "b"}, "not a pair of source and response"),
         (({"id": 5, "text": "a"}, "b"), "the id of a source document must be text, not int"),
     ],
 )

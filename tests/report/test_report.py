@@ -264,7 +264,7 @@ def changed(path: str, value: Any = None) -> Callable[[dict[str, Any]], None]:
         (changed("cost/euros", 3), "euros"),
         (changed("calibrated_score", 0.5), "calibrated_score"),
         (changed("claims/0/parts", []), "parts"),
-        (changed("document_names", ["a", "b"]), "one name per document"),
+        (changed("document_names", ["a", "b"]), "document_names needs one entry per document"),
         (changed("provenance/verifier", {"name": object()}), "not JSON serializable"),
         (changed("schema_version"), "schema version None, not 3"),
         (changed("schema_version", 2), "schema version 2, not 3"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from halldetect.inputs import Source
+from halldetect.inputs import Source, split_documents
 from halldetect.reading.assertions import is_sentence
 from halldetect.reading.sentences import sentences
 
@@ -21,8 +21,7 @@ _PROSE = re.compile(r'\w[^|{}"]+\w\.')
 
 def copies(source: Source) -> Iterator[tuple[str, str, str]]:
     """Yield a name, the dressing and the response for each sentence of prose in each dressing."""
-    for number, document in enumerate([source] if isinstance(source, str) else source):
-        text = document if isinstance(document, str) else document["text"]
+    for number, text in enumerate(map(str, split_documents(source)[0])):
         for span in sentences(text):
             copy = span.cut(text)
             if _PROSE.fullmatch(copy) and is_sentence(copy):

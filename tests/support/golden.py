@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from halldetect import Detector, Evidence, Pair, Report
-from halldetect.inputs import split_names
+from halldetect.inputs import split_documents
 from tests.support.fakes import ListingExtractor, OverlapVerifier
 from tests.support.paths import DATA
 
@@ -31,7 +31,7 @@ def pairs() -> tuple[Pair, ...]:
 @cache
 def long_pairs() -> tuple[Pair, ...]:
     """Return a source of some thousand words, made of all others, and two responses to it."""
-    parts = ["\n".join(map(str, split_names(pair.source)[0])) for pair in pairs()]
+    parts = ["\n".join(map(str, split_documents(pair.source)[0])) for pair in pairs()]
     source = "\n".join(f"Chapter {at}. {part}" for at in range(6) for part in parts)
     return tuple(Pair(source, pairs()[at].response) for at in (0, 15))
 

@@ -30,6 +30,8 @@ def written_schema() -> str:
     del types[Report.__name__]
     types["ClaimReport"]["properties"]["fed_score"]["anyOf"][0]["minimum"] = -1
     types["Cost"]["properties"]["seconds"]["additionalProperties"].pop("maximum")
+    values = schema["properties"]["document_metadata"]["items"]["additionalProperties"]
+    values["anyOf"] = [{"type": kind["type"]} for kind in values["anyOf"]]
     schema["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
     whole = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

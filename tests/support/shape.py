@@ -8,7 +8,7 @@ from pathlib import Path
 
 SERVE = "src/halldetect_serve"
 # Every module on the path of a check; what is not here is asked for by name.
-CORE = """detector pipeline models conclusion config scoring inputs errors protocols
+CORE = """detector calls pipeline models conclusion config scoring inputs errors protocols
     machine files reading facts verification large faults report""".split()
 
 

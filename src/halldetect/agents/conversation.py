@@ -134,6 +134,7 @@ class _Before:
     def __init__(self, documents: Source | None) -> None:
         first = clean_pair(Pair([] if documents is None else documents, ""))
         self.texts = [*first.documents]
+        self.metadata = dict(enumerate(first.document_metadata))
         numbers = range(1, len(self.texts) + 1)
         self.names = [*first.document_names] or [f"document {at}" for at in numbers]
         # Documents without a name are numbered; those of a message continue the count.
@@ -215,8 +216,11 @@ class _Before:
                 kind = rules.value_kind(call.tool, name, value)
                 if kind is not None:
                     values.append(self.settled(shown[1:], span, kind, value))
-        named = zip(self.names, self.texts, strict=True)
-        sources: Any = [{"id": name, "text": text} for name, text in named]
+        named = enumerate(zip(self.names, self.texts, strict=True))
+        sources: Any = [
+            {"id": name, "text": text, "metadata": self.metadata.get(at, {})}
+            for at, (name, text) in named
+        ]
         pair = Pair(sources or _NOTHING, response, self.question, judge_from=judge_from)
         return Turn(message.index, pair, end, tuple(values), copy(self))
 

@@ -24,7 +24,7 @@ from halldetect.report.json_form import plain
 DEFAULT_LIMIT_BYTES = 1 << 30
 _FORMAT = 6  # of an entry
 _BUSY_SECONDS = 60.0
-_TEXTS = ("response", "question", "documents", "document_names")
+_TEXTS = ("response", "question", "documents", "document_names", "document_metadata")
 _TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, report BLOB NOT NULL)"
 
 
@@ -124,7 +124,10 @@ def _unpacked(data: bytes, pair: Pair) -> Report | None:
 
 def _texts(pair: CleanPair) -> dict[str, Any]:
     """Return the fields of a report that hold the texts of its pair."""
-    return {name: plain(getattr(pair, name)) for name in _TEXTS}
+    fields = {name: plain(getattr(pair, name)) for name in _TEXTS}
+    if not pair.document_metadata:  # optional in a report
+        del fields["document_metadata"]
+    return fields
 
 
 def _size(store: sqlite3.Connection) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 from halldetect.detector import Detector, default_detector
 from halldetect.errors import ConfigurationError, HallDetectError, name_advice
-from halldetect.inputs import SourceDocument
+from halldetect.inputs import TEXT_NAMES, SourceDocument
 from halldetect.report import Report, Verdict
 from halldetect.report.json_form import plain
 from halldetect.report.passages import Passages
@@ -73,21 +73,20 @@ class Checker:
 def documents(source: object) -> list[SourceDocument]:
     """Return the documents in the context of a framework.
 
-    That is a text, a mapping with `text`, an object with `text`, `content` or `page_content`,
-    several of these, or None.
+    That is a document as `halldetect.Pair` takes it, several of these, or None.
     """
     if source is None:
         return []
     if isinstance(source, str):
         return [source]
     if isinstance(source, Mapping):
-        if isinstance(source.get("text"), str):
-            text, name = source["text"], source.get("id")
-            return [text if name is None else {"id": str(name), "text": text}]
-        return documents(source.get("content", source.get("page_content")))
-    for name in ("page_content", "content", "text"):
-        if isinstance(text := getattr(source, name, None), str):
-            return [text]
+        given = [source[name] for name in TEXT_NAMES if source.get(name) is not None]
+        if not any(isinstance(text, str) for text in given):  # a message has a list of parts
+            return documents(given[0] if given else None)
+        name = source.get("id")
+        return [source if name is None else {**source, "id": str(name)}]
+    if any(isinstance(getattr(source, name, None), str) for name in TEXT_NAMES):
+        return [source]  # type: ignore[list-item]
     if isinstance(source, Iterable):
         return [document for item in source for document in documents(item)]
     return [str(source)]

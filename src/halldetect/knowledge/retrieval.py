@@ -19,7 +19,7 @@ NOTHING_FOUND = "nothing found: no passage of the knowledge is about this claim"
 
 def search(reading: Reading, knowledge: Knowledge) -> Reading:
     """Add the passages for the claims to the source, and mark the claims without one."""
-    claims, pair = reading.claims, reading.pair
+    claims, pair, known = reading.claims, reading.pair, reading.pair.document_metadata
     groups = knowledge.search([claim.read_as or claim.text for claim in claims], PASSAGES_PER_CLAIM)
     passages = list(dict.fromkeys(passage for group in groups for passage in group))
     numbers = range(1, len(pair.documents) + 1)
@@ -35,6 +35,7 @@ def search(reading: Reading, knowledge: Knowledge) -> Reading:
             pair,
             documents=(*pair.documents, *texts),
             document_names=(*names, *(passage.name for passage in passages)),
+            document_metadata=known and (*known, *({} for _ in texts)),
         ),
         documents=(*reading.documents, *read),
         claims=tuple(

@@ -13,7 +13,7 @@ from halldetect.inputs import (
     NOTHING_ASSERTED,
     AnyPair,
     CleanPair,
-    Pair,
+    as_pair,
     clean_pair,
     has_text,
 )
@@ -102,9 +102,7 @@ class Reading:
 def clean(item: AnyPair) -> CleanPair | Refused:
     """Return an item of a call with clean texts; one of wrong types is refused."""
     try:
-        if isinstance(item, str):  # a string of two letters would unpack into a pair
-            raise TypeError
-        return clean_pair(item if isinstance(item, Pair) else Pair(*item))
+        return clean_pair(as_pair(item))
     except InputError as error:
         reason = str(error)
     except TypeError:

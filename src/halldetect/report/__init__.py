@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from html import escape
+from importlib import import_module
 from typing import Any, cast
 
 from halldetect.errors import InputError
@@ -41,6 +43,15 @@ class Report(Contents):
     def __str__(self) -> str:
         """Return the verdict and each claim that is not supported, with its passage."""
         return short(self)
+
+    def _repr_html_(self) -> str:
+        """Return the page of the report in a frame of its own, for notebooks."""
+        render = import_module("halldetect.render")  # by name: a report imports no view
+        style = "width: 100%; height: 32em; border: 0"
+        return (
+            f'<iframe title="HallDetect report" sandbox="allow-scripts" style="{style}" '
+            f'srcdoc="{escape(render.html(self))}"></iframe>'
+        )
 
     def rethreshold(self, threshold: float) -> Report:
         """Return the same findings cut at another threshold; no model runs.

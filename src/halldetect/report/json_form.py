@@ -78,8 +78,9 @@ def read_report(kind: type, data: Any) -> Any:
     except (TypeError, RecursionError) as error:
         raise InputError(f"not a halldetect report: {error}") from None
     report = adapter.validate_python(data)
-    if report.document_names and len(report.document_names) != len(report.documents):
-        raise InputError("not a halldetect report: it needs one name per document")
+    for name in ("document_names", "document_metadata"):
+        if (each := getattr(report, name)) and len(each) != len(report.documents):
+            raise InputError(f"not a halldetect report: {name} needs one entry per document")
     if plain(report) != data:  # a field with a default was left out
         raise InputError("not a halldetect report: it has missing fields")
     return report

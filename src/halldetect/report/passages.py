@@ -23,6 +23,8 @@ from halldetect.report.values import ClaimReport, Contents, Status
 
 # Evidence that settles a claim is shown whole up to this length.
 _MAX_PROOF = 1_200
+# Metadata of a document that every view shows.
+_ORIGIN = ("title", "page", "url", "score")
 _MARKDOWN = re.compile(r"\*\*|__|`+|^[ \t]*(?:#{1,6}|>+|[-*+])[ \t]+", re.MULTILINE)
 
 
@@ -108,6 +110,7 @@ class Passages:
             span=span,
             quote=self._quoted(proof.document, span, claim, limit),
             remarks=[
+                *self._origin(proof.document, name),
                 *(
                     f"With {document_name(report, other.document)}: "
                     f"“{self._quoted(other.document, other.span, claim, limit)}”"
@@ -117,6 +120,18 @@ class Passages:
                 *explanations(claim),
             ],
         )
+
+    def _origin(self, document: int, name: str) -> Iterator[str]:
+        """Yield where a document is from, as far as its name does not say so."""
+        known = self._report.document_metadata
+        values = known[document] if known else {}
+        parts = [
+            f"{key} {value}"
+            for key in _ORIGIN
+            if (value := one_line(str(values.get(key, "")))) and value not in name
+        ]
+        if parts:
+            yield f"Document: {', '.join(parts)}"
 
     def _dispute(self, claim: ClaimReport, limit: int) -> Iterator[str]:
         if claim.against is not None:

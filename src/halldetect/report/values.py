@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from halldetect.inputs import Metadata
 from halldetect.reading.document import Span, UncheckedPart
 
 SCHEMA_VERSION = 3
@@ -249,9 +250,11 @@ class Contents:
     `score` runs from 0 (faithful) to 1 (hallucinated): 1 minus the support of the worst claim. It
     is None if nothing could be checked; `reason` then says why. `graded` is the unsupported share
     of the response. `document_names` is empty unless the caller named the documents. `unchecked`
-    has the parts of the response that were not judged. `citations` is None if it cites no document.
-    `fed_score` is set in paper mode only. `missing` has statements of the source that answer the
-    question and that the response lacks. `languages` has those of the response and each document.
+    has the parts of the response that were not judged. `document_metadata` has what the caller's
+    retriever said of each document: page, title, url, score. `citations` is None if the response
+    cites no document. `fed_score` is set in paper mode only. `missing` has statements of the source
+    that answer the question and that the response lacks. `languages` has those of the response and
+    each document.
     """
 
     verdict: Verdict
@@ -272,6 +275,7 @@ class Contents:
     missing: tuple[Evidence, ...] = field(default=(), metadata=OPTIONAL)
     languages: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     messages: tuple[MessageReport, ...] = field(default=(), metadata=OPTIONAL)
+    document_metadata: tuple[Metadata, ...] = field(default=(), metadata=OPTIONAL)
     schema_version: int = SCHEMA_VERSION
 
     @property

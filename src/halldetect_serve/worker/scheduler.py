@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any
 
-from halldetect.inputs import Conversation, LastTurn, Pair, split_names
+from halldetect.inputs import Conversation, LastTurn, Pair, split_documents
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.settings import Limits
 from halldetect_serve.worker.process import (
@@ -57,7 +57,7 @@ class WorkItem:
 
 def estimated_tokens(pair: Pair) -> int:
     """Return the approximate number of tokens read to check a pair."""
-    documents, _ = split_names(pair.source)
+    documents, *_ = split_documents(pair.source)
     if isinstance(pair, Conversation):
         documents = [*documents, pair.response]
     source = sum(len(str(text)) for text in documents) // _TOKEN_CHARACTERS
