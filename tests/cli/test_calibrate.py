@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from halldetect import Detector
+from halldetect.calls import Calls
 from halldetect.cli import main
 from tests.support.fakes import use_overlap_verifier
 
@@ -63,7 +63,7 @@ def test_wrong_rows_and_options_are_refused_before_the_work(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delattr(Detector, "check_many")
+    monkeypatch.delattr(Calls, "check_many")
     cut = tmp_path / "cut.json"
     assert main(["calibrate", labelled(tmp_path, rows), str(cut), *options]) == 2
     assert message in capsys.readouterr().err
