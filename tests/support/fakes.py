@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from halldetect.detector import default_detector
 from halldetect.protocols import Draft, Traits
 from halldetect.reading.sentences import sentences
 from halldetect.report import Probabilities
@@ -98,7 +100,11 @@ class OverlapVerifier(Traits):
 
 
 def use_overlap_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have every detector judge with `OverlapVerifier`: all is real but the weights."""
+    """Have every detector judge with `OverlapVerifier`: all is real but the weights.
+
+    The detector that `halldetect.check` keeps is another one meanwhile.
+    """
+    monkeypatch.setattr("halldetect.detector.default_detector", cache(default_detector.__wrapped__))
     monkeypatch.setattr(
         "halldetect.models.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
     )
