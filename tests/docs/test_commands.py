@@ -34,6 +34,10 @@ NOT_RUN = {
     "halldetect serve": "does not end: test_service_starts",
     "halldetect batch 's3://": "needs an account and a cluster",
     "halldetect batch answers.jsonl results.jsonl --engine ray": "tests/batch/test_ray.py",
+    "halldetect bench run --dataset jsonl:mine.jsonl --method halldetect,minicheck": "needs a hub",
+    "halldetect bench run --dataset jsonl:labelled.jsonl --method halldetect,minicheck": (
+        "needs a hub: tests/bench/methods/test_peers.py and tests/verification/test_peers.py"
+    ),
     "halldetect bench reproduce": "takes minutes: tests/bench/test_reproduction.py",
     "halldetect bench report benchmarks/results/bench": "tests/docs/test_results.py",
 }
