@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from halldetect._version import __version__ as __version__
+from halldetect.machine.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector as Detector

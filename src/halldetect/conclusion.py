@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from halldetect._version import __version__
 from halldetect.config import Configuration
 from halldetect.faults.fault import Explained
 from halldetect.inputs import ABSTAINED, ASSERTS_NOTHING
 from halldetect.knowledge.retrieval import retrieval_notes
+from halldetect.machine.version import __version__
 from halldetect.models.loading import Models
 from halldetect.reading.reader import Refused
 from halldetect.report import (

@@ -124,7 +124,7 @@ class CleanPair:
 
 
 def as_pair(item: AnyPair) -> Pair:
-    """Return an item of a call as a pair; raise TypeError for what is none."""
+    """Return an item of a call as a pair; raise TypeError for anything else."""
     if isinstance(item, Pair):
         return item
     if not isinstance(item, (Mapping, str)):  # a string of two letters would unpack

@@ -13,7 +13,7 @@ PAGE = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
 MODULES = PAGE.partition("## Modules\n")[2].partition("\n## ")[0]
 PLACES = re.findall(r"((?:`\w+`(?:, | and )?)+) in `([\w/]+\.py)`", PAGE)
 # Not worth a line: the package itself, its version, how it is run, its data.
-UNLISTED = {"__init__.py", "__main__.py", "_version.py", "py.typed", "report.schema.json"}
+UNLISTED = {"__init__.py", "__main__.py", "py.typed", "report.schema.json"}
 
 
 @pytest.mark.parametrize("path", re.findall(r"`([\w/]+(?:\.py|/))`", MODULES))

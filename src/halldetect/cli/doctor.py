@@ -13,7 +13,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from halldetect._version import __version__
 from halldetect.cli.exits import COULD_NOT_CHECK, fail
 from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_json, print_result
@@ -21,6 +20,7 @@ from halldetect.cli.parser import add_command, switch
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import InputError, MissingExtra, ModelError, described
 from halldetect.machine import catalogue, devices, integrity, store
+from halldetect.machine.version import __version__
 from halldetect.report import demo
 from halldetect.verification.presets import (
     CASCADE,

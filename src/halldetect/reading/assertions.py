@@ -143,7 +143,7 @@ def _is_courtesy(content: str) -> bool:
 
 
 def _tells(said: Sequence[str], subjects: frozenset[str]) -> bool:
-    """Return True for a verb after a word that is none of these."""
+    """Return True for a verb after a word outside these subjects."""
     pairs = pairwise(said)
     return any(is_finite_verb(word) and before not in subjects for before, word in pairs)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halldetect._version import __version__
+from halldetect.machine.version import __version__
 from halldetect.reading.document import Span
 from halldetect.report import Report, Status, Verdict, WrongWords
 from halldetect.report.json_form import plain

@@ -33,7 +33,7 @@ class Head(StrEnum):
 class Template:
     """One text made of both; models without a template read the tokenizer's own pair.
 
-    Without `between`, the end token stands there. `padded`: a padding token comes first.
+    Without `between`, the end token separates them. `padded`: a padding token comes first.
     """
 
     before: str = ""

@@ -21,7 +21,7 @@ TRANSCRIPTS, STORIES = "HALLDETECT_TRANSCRIPTS", "HALLDETECT_STORIES"
 # The names of the two parts in LLM-AggreFact, which ClearFacts corrects.
 _IN_CLEARFACTS = {"mediasum": "TofuEval-MediaS", "meetingbank": "TofuEval-MeetB"}
 _SPLITS = ("dev", "test")
-_HIGHLIGHT = "@highlight"  # stands before each sentence of the reference summary in a story
+_HIGHLIGHT = "@highlight"  # precedes each sentence of the reference summary in a story
 
 
 def load_tofueval(path: Path, part: str = "mediasum") -> Loaded:
