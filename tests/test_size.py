@@ -14,8 +14,8 @@ from tests.support.shape import files, functions, lines, sizes
 # part: (ceiling, goal). The core is every module on the path of a check.
 # Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (24303, 20500),
-    "core": (14387, 10000),
+    "halldetect": (24309, 20500),
+    "core": (14393, 10000),
     "halldetect_serve": (4475, 4400),
     "halldetect_serve JavaScript": (1504, 1600),
     "halldetect_bench": (6591, 7000),

@@ -22,7 +22,10 @@ example after each arrow.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -378,7 +381,10 @@ def main() -> None:
     config = Configuration()
     loader = Loader(config, config.verifier, None, None, print, None)
     pair = Pair(SOURCE, RESPONSE, QUESTION)
-    check([pair], config, loader.load, trace=lambda value: print(describe(value), end="\n\n"))
+    shown: list[str] = []
+    check([pair], config, loader.load, trace=lambda value: shown.append(describe(value)))
+    with suppress(BrokenPipeError):  # a reader of the first lines only
+        os.write(sys.stdout.fileno(), "".join(f"{text}\n\n" for text in shown).encode())
 
 
 if __name__ == "__main__":
